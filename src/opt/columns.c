@@ -11,7 +11,7 @@
 #include "base/machine.h"
 #include "opt/columns.h"
 
-#include "opt/columns_fit.h"
+#include "opt/columns_cells.h"
 #include "opt/fuse.h"
 #include "opt/lookup.h"
 #include "opt/equations.h"
@@ -23,44 +23,21 @@
 #include <math.h>
 #include <string.h>
 
-/* A column, or an element that is the same in all its places. */
-typedef struct cell {
-    tn_i_var v;
-    bool wide; /* of its array's long dimensions, else of rank 0 */
-    bool none; /* a 0 of the linear program */
-} cell;
-
-typedef struct columns {
-    const tn_fn *f;
-    tn_i_builder *b;
-    tn_i_long l;
-    int64_t places; /* the most elements of a column */
-    cell *cell;
-    size_t ncell, ccell;
-    size_t *first; /* of each value of f */
-    tn_i_var *map; /* of each value of f that is in memory as it was */
-} columns;
-
-static const tn_type *type_of(const tn_fn *f, tn_i_var v) { return f->val[v].type; }
-
-static int64_t width_of(const columns *c, tn_i_var v) { return tn_i_columns_width(type_of(c->f, v), c->l); }
-
 /* ---- cells ------------------------------------------------------------------------------------- */
 
-static cell *cells_of(const columns *c, tn_i_var v) { return c->cell + c->first[v]; }
-
-static bool add_cells(columns *c, tn_i_var v) {
-    const size_t n = (size_t)width_of(c, v);
+static bool add_cells(tn_i_cells *c, tn_i_var v) {
+    const size_t n = (size_t)tn_i_cell_count(c, v);
     if (!tn_i_grow(c->b->ctx, (void **)&c->cell, &c->ccell, c->ncell + n, sizeof *c->cell)) return false;
     c->first[v] = c->ncell;
     c->ncell += n;
     return true;
 }
 
-static cell nothing(const columns *c, int dtype) { return (cell){tn_i_literal_f64(c->b, dtype, 0), false, true}; }
+static tn_i_cell nothing(const tn_i_cells *c, int dtype) {
+    return (tn_i_cell){tn_i_literal_f64(c->b, dtype, 0), false, true};
+}
 
-/* Of column k, which has one index of each short dimension: that, and 0 in long ones; and back. */
-static void index_of(const columns *c, const tn_type *t, int64_t k, int64_t *index) {
+void tn_i_cell_index(const tn_i_cells *c, const tn_type *t, int64_t k, int64_t *index) {
     for (int d = t->rank; d-- > 0;) {
         const bool is_long = tn_i_is_long(c->l, t, d);
         index[d] = is_long ? 0 : k % t->dim[d];
@@ -68,7 +45,7 @@ static void index_of(const columns *c, const tn_type *t, int64_t k, int64_t *ind
     }
 }
 
-static int64_t column_of(const columns *c, const tn_type *t, const int64_t *index) {
+int64_t tn_i_cell_column(const tn_i_cells *c, const tn_type *t, const int64_t *index) {
     int64_t k = 0;
     for (int d = 0; d < t->rank; d++)
         if (!tn_i_is_long(c->l, t, d)) k = k * t->dim[d] + index[d];
@@ -76,47 +53,47 @@ static int64_t column_of(const columns *c, const tn_type *t, const int64_t *inde
 }
 
 /* Columns lie apart in memory, and are read again and again: so they are put together once. */
-static bool worth_joining(const columns *c, tn_i_var v) {
-    const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
-    return to.rank > 0 && width_of(c, v) > 1 && width_of(c, v) <= TN_M_COLUMNS && !tn_i_is_long(c->l, t, t->rank - 1) &&
-           tn_i_count(&to) <= c->places / TN_M_COLUMN_OFTEN;
+static bool worth_joining(const tn_i_cells *c, tn_i_var v) {
+    const tn_type *t = tn_i_cell_type(c->f, v), to = tn_i_column_type(t, c->l);
+    return to.rank > 0 && tn_i_cell_count(c, v) > 1 && tn_i_cell_count(c, v) <= TN_M_COLUMNS &&
+           !tn_i_is_long(c->l, t, t->rank - 1) && tn_i_count(&to) <= c->places / TN_M_COLUMN_OFTEN;
 }
 
-static void join_taken(columns *c, tn_i_var v) {
-    const tn_type to = tn_i_column_type(type_of(c->f, v), c->l);
-    const int64_t count = width_of(c, v), n = tn_i_count(&to);
+static void join_taken(tn_i_cells *c, tn_i_var v) {
+    const tn_type to = tn_i_column_type(tn_i_cell_type(c->f, v), c->l);
+    const int64_t count = tn_i_cell_count(c, v), n = tn_i_count(&to);
     tn_i_var part[TN_M_COLUMNS];
-    for (int64_t k = 0; k < count; k++) part[k] = tn_i_reshape(c->b, cells_of(c, v)[k].v, 1, &n);
+    for (int64_t k = 0; k < count; k++) part[k] = tn_i_reshape(c->b, tn_i_cells_of(c, v)[k].v, 1, &n);
     const int64_t rows[2] = {count, n};
     const tn_i_var all = tn_i_reshape(c->b, tn_i_concatenate(c->b, (uint32_t)count, part, 0), 2, rows);
     for (int64_t k = 0; k < count; k++) {
         const int64_t start[2] = {k, 0}, limit[2] = {k + 1, n};
-        cells_of(c, v)[k].v = tn_i_reshape(c->b, tn_i_slice(c->b, all, start, limit, NULL), to.rank, to.dim);
+        tn_i_cells_of(c, v)[k].v = tn_i_reshape(c->b, tn_i_slice(c->b, all, start, limit, NULL), to.rank, to.dim);
     }
 }
 
 /* In memory: each column a view. */
-static void take(columns *c, tn_i_var v, tn_i_var x) {
-    const tn_type *t = type_of(c->f, v);
+static void take(tn_i_cells *c, tn_i_var v, tn_i_var x) {
+    const tn_type *t = tn_i_cell_type(c->f, v);
     const tn_type to = tn_i_column_type(t, c->l);
-    const int64_t count = width_of(c, v);
+    const int64_t count = tn_i_cell_count(c, v);
     int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK];
     for (int64_t k = 0; k < count; k++) {
-        index_of(c, t, k, start);
+        tn_i_cell_index(c, t, k, start);
         for (int d = 0; d < t->rank; d++) limit[d] = tn_i_is_long(c->l, t, d) ? t->dim[d] : start[d] + 1;
         const tn_i_var part = t->rank ? tn_i_slice(c->b, x, start, limit, NULL) : x;
-        cells_of(c, v)[k] = (cell){tn_i_reshape(c->b, part, to.rank, to.dim), to.rank > 0, false};
+        tn_i_cells_of(c, v)[k] = (tn_i_cell){tn_i_reshape(c->b, part, to.rank, to.dim), to.rank > 0, false};
     }
     if (worth_joining(c, v)) join_taken(c, v);
 }
 
-static tn_i_var widened(const columns *c, cell x, const tn_type *to) {
+tn_i_var tn_i_cell_widened(const tn_i_cells *c, tn_i_cell x, const tn_type *to) {
     return x.wide || !to->rank ? x.v : tn_i_broadcast(c->b, x.v, to->rank, to->dim, NULL);
 }
 
 /* Columns k .. of v that share the indices before dimension d, put together; of v's rank. */
-static tn_i_var together(columns *c, tn_i_var v, int d, int64_t k) {
-    const tn_type *t = type_of(c->f, v);
+static tn_i_var together(tn_i_cells *c, tn_i_var v, int d, int64_t k) {
+    const tn_type *t = tn_i_cell_type(c->f, v);
     while (d < t->rank && tn_i_is_long(c->l, t, d)) d++;
     if (d == t->rank) {
         const tn_type to = tn_i_column_type(t, c->l);
@@ -126,7 +103,7 @@ static tn_i_var together(columns *c, tn_i_var v, int d, int64_t k) {
             shape[i] = tn_i_is_long(c->l, t, i) ? t->dim[i] : 1;
             if (shape[i] > 1) dims[n++] = i;
         }
-        return tn_i_broadcast(c->b, widened(c, cells_of(c, v)[k], &to), t->rank, shape, dims);
+        return tn_i_broadcast(c->b, tn_i_cell_widened(c, tn_i_cells_of(c, v)[k], &to), t->rank, shape, dims);
     }
     int64_t inner = 1;
     for (int i = d + 1; i < t->rank; i++) inner *= !tn_i_is_long(c->l, t, i) ? t->dim[i] : 1;
@@ -136,13 +113,13 @@ static tn_i_var together(columns *c, tn_i_var v, int d, int64_t k) {
 }
 
 /* All of v again: of the last short dimensions at once where they stand side by side, which is one pass over memory. */
-static tn_i_var whole(columns *c, tn_i_var v) {
-    const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
-    const int64_t count = width_of(c, v);
+static tn_i_var whole(tn_i_cells *c, tn_i_var v) {
+    const tn_type *t = tn_i_cell_type(c->f, v), to = tn_i_column_type(t, c->l);
+    const int64_t count = tn_i_cell_count(c, v);
     int first = 0, last = t->rank;
     while (first < t->rank && tn_i_is_long(c->l, t, first)) first++;
     while (last > 0 && tn_i_is_long(c->l, t, last - 1)) last--;
-    if (first >= last) return widened(c, cells_of(c, v)[0], &to);
+    if (first >= last) return tn_i_cell_widened(c, tn_i_cells_of(c, v)[0], &to);
     for (int d = first; d < last; d++)
         if (tn_i_is_long(c->l, t, d)) return together(c, v, 0, 0);
     int64_t shape[TN_MAX_RANK], dims[TN_MAX_RANK];
@@ -154,55 +131,55 @@ static tn_i_var whole(columns *c, tn_i_var v) {
     }
     tn_i_var part[TN_M_COLUMNS];
     for (int64_t k = 0; k < count; k++)
-        part[k] = tn_i_broadcast(c->b, widened(c, cells_of(c, v)[k], &to), n, shape, dims);
+        part[k] = tn_i_broadcast(c->b, tn_i_cell_widened(c, tn_i_cells_of(c, v)[k], &to), n, shape, dims);
     const tn_i_var all = count > 1 ? tn_i_concatenate(c->b, (uint32_t)count, part, first) : part[0];
     return tn_i_reshape(c->b, all, t->rank, t->dim);
 }
 
 /* ---- elementwise ----------------------------------------------------------------------------------- */
 
-static bool known_zero(const columns *c, cell x) {
+bool tn_i_cell_known_zero(const tn_i_cells *c, tn_i_cell x) {
     double k;
     return x.none || (!c->b->failed && !x.wide && tn_i_known_f64(c->b, x.v, &k) && k == 0);
 }
 
-static bool known_finite(const columns *c, cell x) {
+static bool known_finite(const tn_i_cells *c, tn_i_cell x) {
     double k;
     return !c->b->failed && !x.wide && tn_i_known_f64(c->b, x.v, &k) && isfinite(k) && k != 0;
 }
 
-static cell emit_like(columns *c, const tn_i_eqn *e, const cell *x) {
+static tn_i_cell emit_like(tn_i_cells *c, const tn_i_eqn *e, const tn_i_cell *x) {
     const tn_type none = {.rank = 0}, *to = &none;
     tn_i_var in[4];
     for (uint32_t k = 0; k < e->nin && !c->b->failed; k++)
         if (x[k].wide) to = tn_i_vtype(c->b, x[k].v);
     const tn_type shape = *to;
-    for (uint32_t k = 0; k < e->nin; k++) in[k] = widened(c, x[k], &shape);
+    for (uint32_t k = 0; k < e->nin; k++) in[k] = tn_i_cell_widened(c, x[k], &shape);
     const tn_i_var v = tn_i_emit_like(c->b, e, in);
-    return (cell){v, v != TN_NOVAR && tn_i_vtype(c->b, v)->rank > 0, false};
+    return (tn_i_cell){v, v != TN_NOVAR && tn_i_vtype(c->b, v)->rank > 0, false};
 }
 
-static cell emit(columns *c, int id, uint32_t nin, const cell *x) {
+static tn_i_cell emit(tn_i_cells *c, int id, uint32_t nin, const tn_i_cell *x) {
     const tn_i_eqn like = {.prim = tn_i_prim(c->b, id), .nin = nin};
     return emit_like(c, &like, x);
 }
 
-static cell sum(columns *c, cell x, cell y) {
+tn_i_cell tn_i_cell_sum(tn_i_cells *c, tn_i_cell x, tn_i_cell y) {
     if (x.none) return y;
-    return y.none ? x : emit(c, TN_P_add, 2, (const cell[]){x, y});
+    return y.none ? x : emit(c, TN_P_add, 2, (const tn_i_cell[]){x, y});
 }
 
-static cell negated(columns *c, cell x) { return x.none ? x : emit(c, TN_P_neg, 1, &x); }
+static tn_i_cell negated(tn_i_cells *c, tn_i_cell x) { return x.none ? x : emit(c, TN_P_neg, 1, &x); }
 
 /* Of e's operands those that are 0 and may be left out; *drops: so may products with them, as they are the linear
  * program's, or the other factor is known.  A term is in all sets of operands that e is linear in, a factor is not. */
-static unsigned zeros_of(const columns *c, const tn_i_eqn *e, const cell *x, bool *drops) {
+static unsigned zeros_of(const tn_i_cells *c, const tn_i_eqn *e, const tn_i_cell *x, bool *drops) {
     const uint32_t terms = e->prim->linear[0] & e->prim->linear[1];
     unsigned zeros = 0;
     *drops = true;
     for (uint32_t k = 0; k < e->nin; k++) {
         const bool factor = !(terms & TN_OPERAND(k));
-        if (x[k].none || (factor && e->linear && known_zero(c, x[k])))
+        if (x[k].none || (factor && e->linear && tn_i_cell_known_zero(c, x[k])))
             zeros |= TN_OPERAND(k);
         else if (factor)
             *drops &= known_finite(c, x[k]);
@@ -211,269 +188,49 @@ static unsigned zeros_of(const columns *c, const tn_i_eqn *e, const cell *x, boo
     return zeros;
 }
 
-static cell element(columns *c, const tn_i_eqn *e, const cell *x) {
+static tn_i_cell element(tn_i_cells *c, const tn_i_eqn *e, const tn_i_cell *x) {
     uint8_t lin[4];
     bool drops;
     const unsigned zeros = zeros_of(c, e, x, &drops);
     for (uint32_t k = 0; k < e->nin; k++) lin[k] = zeros >> k & 1 ? TN_ZERO : TN_NONLINEAR;
-    if (drops && tn_i_linear_image(e, lin) == TN_ZERO) return nothing(c, type_of(c->f, e->out)->dtype);
+    if (drops && tn_i_linear_image(e, lin) == TN_ZERO) return nothing(c, tn_i_cell_type(c->f, e->out)->dtype);
     tn_i_remains r = {.kind = TN_REMAINS_ALL};
     if (zeros && e->prim->without) r = e->prim->without(tn_i_p(e), zeros, drops);
     if (r.kind != TN_REMAINS_OPERAND && r.kind != TN_REMAINS_PRODUCT) return emit_like(c, e, x);
-    const cell y = r.kind == TN_REMAINS_OPERAND ? x[r.operand] : emit(c, r.product, 2, x);
+    const tn_i_cell y = r.kind == TN_REMAINS_OPERAND ? x[r.operand] : emit(c, r.product, 2, x);
     return r.negative ? negated(c, y) : y;
 }
 
-static void elementwise(columns *c, const tn_i_eqn *e) {
+static void elementwise(tn_i_cells *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const int64_t count = width_of(c, e->out);
+    const int64_t count = tn_i_cell_count(c, e->out);
     for (int64_t k = 0; k < count && !c->b->failed; k++) {
-        cell x[4];
+        tn_i_cell x[4];
         for (uint32_t i = 0; i < e->nin; i++) {
             /* an operand of rank 0 beside arrays */
-            x[i] = cells_of(c, in[i])[type_of(c->f, in[i])->rank ? k : 0];
+            x[i] = tn_i_cells_of(c, in[i])[tn_i_cell_type(c->f, in[i])->rank ? k : 0];
         }
-        cells_of(c, e->out)[k] = element(c, e, x);
-    }
-}
-
-/* ---- what moves ----------------------------------------------------------------------------------------- */
-
-/* The operand, and its index, of which the element at `to` of e's output is a copy. */
-static uint32_t source(const columns *c, const tn_i_eqn *e, const int64_t *to, int64_t *from) {
-    const tn_i_param *p = tn_i_p(e);
-    const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *t = type_of(c->f, in[0]), *out = type_of(c->f, e->out);
-    uint32_t i = 0;
-    switch (e->prim->id) {
-    case TN_P_broadcast_in_dim:
-        for (int d = 0; d < t->rank; d++) from[d] = t->dim[d] == 1 ? 0 : to[p[1].u.ints[d]];
-        break;
-    case TN_P_transpose:
-        for (int d = 0; d < out->rank; d++) from[p[0].u.ints[d]] = to[d];
-        break;
-    case TN_P_slice:
-        for (int d = 0; d < t->rank; d++)
-            from[d] = p[0].u.ints[d] + to[d] * (p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[d]);
-        break;
-    case TN_P_concatenate:
-        memcpy(from, to, (size_t)out->rank * sizeof *to);
-        while (from[p[0].u.i] >= type_of(c->f, in[i])->dim[p[0].u.i])
-            from[p[0].u.i] -= type_of(c->f, in[i++])->dim[p[0].u.i];
-        break;
-    default: /* reshape */ index_of(c, t, column_of(c, out, to), from); break;
-    }
-    return i;
-}
-
-/* The place of long dimension d among those of t. */
-static int place(const columns *c, const tn_type *t, int64_t d) {
-    int n = 0;
-    for (int i = 0; i < d; i++) n += tn_i_is_long(c->l, t, i);
-    return n;
-}
-
-static tn_i_var repeat_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
-    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
-    const tn_type to = tn_i_column_type(out, c->l);
-    int64_t dims[TN_MAX_RANK];
-    int n = 0;
-    for (int d = 0; d < t->rank; d++)
-        if (tn_i_is_long(c->l, t, d)) dims[n++] = place(c, out, tn_i_p(e)[1].u.ints[d]);
-    return n == to.rank ? x : tn_i_broadcast(c->b, x, to.rank, to.dim, dims);
-}
-
-static tn_i_var permute_column(columns *c, const tn_i_eqn *e, tn_i_var x) {
-    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
-    int64_t perm[TN_MAX_RANK];
-    int n = 0;
-    bool same = true;
-    for (int d = 0; d < out->rank; d++) {
-        if (!tn_i_is_long(c->l, out, d)) continue;
-        perm[n] = place(c, t, tn_i_p(e)[0].u.ints[d]);
-        same &= perm[n] == n;
-        n++;
-    }
-    return same ? x : tn_i_permute(c->b, x, perm);
-}
-
-/* Of a long dimension of which there are few in the slice, what is at `from`. */
-static tn_i_var slice_column(columns *c, const tn_i_eqn *e, const int64_t *from, tn_i_var x) {
-    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]), *out = type_of(c->f, e->out);
-    const tn_i_param *p = tn_i_p(e);
-    const tn_type to = tn_i_column_type(out, c->l);
-    int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], step[TN_MAX_RANK];
-    int n = 0;
-    bool same = true;
-    for (int d = 0; d < t->rank; d++) {
-        if (!tn_i_is_long(c->l, t, d)) continue;
-        const bool one = !tn_i_is_long(c->l, out, d);
-        start[n] = one ? from[d] : p[0].u.ints[d];
-        limit[n] = one ? from[d] + 1 : p[1].u.ints[d];
-        step[n++] = one || p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[d];
-        same &= !one && out->dim[d] == t->dim[d];
-    }
-    if (same) return x;
-    x = tn_i_slice(c->b, x, start, limit, step);
-    return n == to.rank ? x : tn_i_reshape(c->b, x, to.rank, to.dim);
-}
-
-/* What v has of dimension d, which is long in an array around it: its column at `index`, or those of all its indices
- * there, one after another; of the long dimensions of t, and as much of them as v has.  The number of parts. */
-static uint32_t parts_along(columns *c, tn_i_var v, const tn_type *t, int d, const int64_t *index, tn_i_var *part) {
-    const tn_type *own = type_of(c->f, v), to = tn_i_column_type(own, c->l);
-    const int64_t n = tn_i_is_long(c->l, own, d) ? 1 : own->dim[d];
-    int64_t at[TN_MAX_RANK];
-    tn_type one = {.dtype = own->dtype};
-    for (int i = 0; i < t->rank; i++)
-        if (tn_i_is_long(c->l, t, i)) one.dim[one.rank++] = i == d && !tn_i_is_long(c->l, own, d) ? 1 : own->dim[i];
-    memcpy(at, index, (size_t)t->rank * sizeof *at);
-    for (int64_t j = 0; j < n; j++) {
-        at[d] = j;
-        const cell x = cells_of(c, v)[column_of(c, own, at)];
-        part[j] = x.wide && to.rank == one.rank ? x.v
-                  : x.wide                      ? tn_i_reshape(c->b, x.v, one.rank, one.dim)
-                                                : tn_i_broadcast(c->b, x.v, one.rank, one.dim, NULL);
-    }
-    return (uint32_t)n;
-}
-
-/* Column k of what e joins along a long dimension. */
-static tn_i_var join_columns(columns *c, const tn_i_eqn *e, int64_t k) {
-    const tn_type *out = type_of(c->f, e->out);
-    const int d = (int)tn_i_p(e)[0].u.i;
-    int64_t index[TN_MAX_RANK];
-    tn_i_var part[MOST_JOINED];
-    uint32_t n = 0;
-    index_of(c, out, k, index);
-    for (uint32_t i = 0; i < e->nin; i++) n += parts_along(c, tn_i_in(c->f, e)[i], out, d, index, part + n);
-    return tn_i_concatenate(c->b, n, part, place(c, out, d));
-}
-
-/* What e does to the long dimensions of a column x that it moves. */
-static tn_i_var moved_column(columns *c, const tn_i_eqn *e, const int64_t *from, tn_i_var x) {
-    switch (e->prim->id) {
-    case TN_P_broadcast_in_dim: return repeat_column(c, e, x);
-    case TN_P_transpose: return permute_column(c, e, x);
-    case TN_P_slice: return slice_column(c, e, from, x);
-    default: return x;
-    }
-}
-
-static void move(columns *c, const tn_i_eqn *e) {
-    const tn_type *out = type_of(c->f, e->out);
-    const int64_t count = width_of(c, e->out);
-    const bool joins = e->prim->id == TN_P_concatenate && tn_i_is_long(c->l, out, tn_i_p(e)[0].u.i);
-    for (int64_t k = 0; k < count && !c->b->failed; k++) {
-        int64_t to[TN_MAX_RANK], from[TN_MAX_RANK] = {0};
-        if (joins) {
-            cells_of(c, e->out)[k] = (cell){join_columns(c, e, k), true, false};
-            continue;
-        }
-        index_of(c, out, k, to);
-        const tn_i_var v = tn_i_in(c->f, e)[source(c, e, to, from)];
-        cell x = cells_of(c, v)[column_of(c, type_of(c->f, v), from)];
-        if (x.wide) x.v = moved_column(c, e, from, x.v);
-        x.wide = x.wide && tn_i_column_type(out, c->l).rank > 0;
-        cells_of(c, e->out)[k] = x;
-    }
-}
-
-/* Elements amid copies of a number. */
-static void pad(columns *c, const tn_i_eqn *e) {
-    const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *t = type_of(c->f, in[0]), *out = type_of(c->f, e->out);
-    const int64_t count = width_of(c, e->out), *config = tn_i_p(e)[0].u.ints;
-    for (int64_t k = 0; k < count; k++) {
-        int64_t to[TN_MAX_RANK], from[TN_MAX_RANK] = {0};
-        bool inside = true;
-        index_of(c, out, k, to);
-        for (int d = 0; d < t->rank; d++) {
-            if (tn_i_is_long(c->l, t, d)) continue;
-            const int64_t at = to[d] - config[3 * d], step = config[3 * d + 2] + 1;
-            inside &= at >= 0 && at % step == 0 && at / step < t->dim[d];
-            from[d] = at / step;
-        }
-        cells_of(c, e->out)[k] = inside ? cells_of(c, in[0])[column_of(c, t, from)] : *cells_of(c, in[1]);
-    }
-}
-
-/* Whether u, that is added to t, has all of t's long dimensions; else *few: the one of which it has few, or -1. */
-static bool is_all(const columns *c, const tn_i_eqn *e, const tn_type *t, const tn_type *u, int *few) {
-    const tn_i_param *p = tn_i_p(e);
-    bool all = true;
-    *few = -1;
-    for (int d = 0; d < t->rank; d++) {
-        if (!tn_i_is_long(c->l, t, d)) continue;
-        all &= p[0].u.ints[d] == 0 && u->dim[d] == t->dim[d];
-        if (!tn_i_is_long(c->l, u, d)) *few = d;
-    }
-    return all;
-}
-
-/* A part of long dimensions is added to: x with the column of operand 1 at `at`, or with few of them. */
-static cell add_part(columns *c, const tn_i_eqn *e, cell x, const int64_t *at, int few) {
-    const tn_i_var u = tn_i_in(c->f, e)[1];
-    const tn_type *t = type_of(c->f, e->out), to = tn_i_column_type(t, c->l);
-    const tn_i_param *p = tn_i_p(e);
-    int64_t start[TN_MAX_RANK], limit[TN_MAX_RANK], step[TN_MAX_RANK];
-    tn_i_var part[TN_M_COLUMNS];
-    int d = few < 0 ? 0 : few, n = 0;
-    while (!tn_i_is_long(c->l, t, d)) d++;
-    const uint32_t parts = parts_along(c, u, t, d, at, part);
-    const tn_i_var all = parts > 1 ? tn_i_concatenate(c->b, parts, part, place(c, t, d)) : part[0];
-    for (int i = 0; i < t->rank; i++) {
-        if (!tn_i_is_long(c->l, t, i)) continue;
-        start[n] = p[0].u.ints[i];
-        limit[n] = p[1].u.ints[i];
-        step[n++] = p[2].kind == TN_K_NONE ? 1 : p[2].u.ints[i];
-    }
-    return (cell){tn_i_slice_add(c->b, widened(c, x, &to), all, start, limit, step), true, false};
-}
-
-/* Zeros that things are added to are those of the linear program. */
-static void slice_add(columns *c, const tn_i_eqn *e) {
-    const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *t = type_of(c->f, in[0]), *u = type_of(c->f, in[1]);
-    const int64_t count = width_of(c, in[0]);
-    int few;
-    const bool all = is_all(c, e, t, u, &few);
-    for (int64_t k = 0; k < count; k++) {
-        cell x = cells_of(c, in[0])[k];
-        int64_t at[TN_MAX_RANK], config[3];
-        bool inside = true;
-        index_of(c, t, k, at);
-        for (int d = 0; d < t->rank; d++) {
-            if (tn_i_is_long(c->l, t, d)) continue;
-            tn_i_slice_padding(tn_i_p(e), t, u, d, config);
-            at[d] -= config[0];
-            inside &= at[d] >= 0 && at[d] % (config[2] + 1) == 0 && at[d] / (config[2] + 1) < u->dim[d];
-            at[d] /= config[2] + 1;
-        }
-        x.none |= known_zero(c, x);
-        cells_of(c, e->out)[k] = !inside ? x
-                                 : all   ? sum(c, x, cells_of(c, in[1])[column_of(c, u, at)])
-                                         : add_part(c, e, x, at, few);
+        tn_i_cells_of(c, e->out)[k] = element(c, e, x);
     }
 }
 
 /* ---- sums of rows --------------------------------------------------------------------------------------------- */
 
-static cell joined(columns *c, int id, cell x, cell y) {
-    return id == TN_P_add ? sum(c, x, y) : emit(c, id, 2, (const cell[]){x, y});
+static tn_i_cell joined(tn_i_cells *c, int id, tn_i_cell x, tn_i_cell y) {
+    return id == TN_P_add ? tn_i_cell_sum(c, x, y) : emit(c, id, 2, (const tn_i_cell[]){x, y});
 }
 
 /* m < TN_LEAF elements in the order of nest.h.  Of zeros the sum is +0, which the first lane sees to. */
-static cell folded(columns *c, int id, int dtype, const cell *x, int64_t m) {
-    cell lane[TN_LANES];
+static tn_i_cell folded(tn_i_cells *c, int id, int dtype, const tn_i_cell *x, int64_t m) {
+    tn_i_cell lane[TN_LANES];
     const int64_t n = m < TN_LANES ? m : TN_LANES;
     bool linear = false;
-    if (m == 0) return (cell){tn_i_literal_f64(c->b, dtype, id == TN_P_mul), false, false};
+    if (m == 0) return (tn_i_cell){tn_i_literal_f64(c->b, dtype, id == TN_P_mul), false, false};
     for (int64_t k = 0; k < m; k++) {
         linear |= x[k].none;
         lane[k % TN_LANES] = k < TN_LANES ? x[k] : joined(c, id, lane[k % TN_LANES], x[k]);
     }
-    if (!linear && id == TN_P_add) lane[0] = emit(c, TN_P_add, 2, (const cell[]){nothing(c, dtype), lane[0]});
+    if (!linear && id == TN_P_add) lane[0] = emit(c, TN_P_add, 2, (const tn_i_cell[]){nothing(c, dtype), lane[0]});
     for (int h = TN_LANES / 2; h > 0; h /= 2)
         for (int l = 0; l < h && l + h < n; l++) lane[l] = joined(c, id, lane[l], lane[l + h]);
     return lane[0];
@@ -486,45 +243,45 @@ static bool has_axis(const tn_i_param *p, int64_t axis) {
 }
 
 /* Over long dimensions: of each column alone. */
-static void reduce_columns(columns *c, const tn_i_eqn *e) {
+static void reduce_columns(tn_i_cells *c, const tn_i_eqn *e) {
     const tn_i_var v = tn_i_in(c->f, e)[0];
-    const tn_type *t = type_of(c->f, v), to = tn_i_column_type(t, c->l);
+    const tn_type *t = tn_i_cell_type(c->f, v), to = tn_i_column_type(t, c->l);
     int64_t axes[TN_MAX_RANK];
     tn_i_param p = {.kind = TN_K_INTS, .u.ints = axes};
     for (int d = 0; d < t->rank; d++)
-        if (has_axis(&tn_i_p(e)[0], d)) axes[p.n++] = place(c, t, d);
-    for (int64_t k = 0; k < width_of(c, v) && !c->b->failed; k++) {
-        cell x = cells_of(c, v)[k];
+        if (has_axis(&tn_i_p(e)[0], d)) axes[p.n++] = tn_i_cell_place(c, t, d);
+    for (int64_t k = 0; k < tn_i_cell_count(c, v) && !c->b->failed; k++) {
+        tn_i_cell x = tn_i_cells_of(c, v)[k];
         if (!x.none) {
-            const tn_i_var wide = widened(c, x, &to);
+            const tn_i_var wide = tn_i_cell_widened(c, x, &to);
             x.v = tn_i_emit(c->b, e->prim, &p, 1, &wide);
             x.wide = (uint32_t)to.rank > p.n;
         }
-        cells_of(c, e->out)[k] = x;
+        tn_i_cells_of(c, e->out)[k] = x;
     }
 }
 
 /* Over short dimensions: sums and products of columns. */
-static void sum_columns(columns *c, const tn_i_eqn *e) {
+static void sum_columns(tn_i_cells *c, const tn_i_eqn *e) {
     const tn_i_var v = tn_i_in(c->f, e)[0];
-    const tn_type *t = type_of(c->f, v), *out = type_of(c->f, e->out);
-    const int64_t count = width_of(c, v), results = width_of(c, e->out);
+    const tn_type *t = tn_i_cell_type(c->f, v), *out = tn_i_cell_type(c->f, e->out);
+    const int64_t count = tn_i_cell_count(c, v), results = tn_i_cell_count(c, e->out);
     for (int64_t r = 0; r < results && !c->b->failed; r++) {
-        cell x[TN_M_COLUMNS];
+        tn_i_cell x[TN_M_COLUMNS];
         int64_t m = 0, index[TN_MAX_RANK], kept[TN_MAX_RANK];
         for (int64_t k = 0; k < count; k++) {
             int n = 0;
-            index_of(c, t, k, index);
+            tn_i_cell_index(c, t, k, index);
             for (int d = 0; d < t->rank; d++)
                 if (!has_axis(&tn_i_p(e)[0], d)) kept[n++] = index[d];
-            if (column_of(c, out, kept) == r) x[m++] = cells_of(c, v)[k];
+            if (tn_i_cell_column(c, out, kept) == r) x[m++] = tn_i_cells_of(c, v)[k];
         }
-        cells_of(c, e->out)[r] = folded(c, e->prim->fold == TN_FOLD_SUM ? TN_P_add : TN_P_mul, out->dtype, x, m);
+        tn_i_cells_of(c, e->out)[r] = folded(c, e->prim->fold == TN_FOLD_SUM ? TN_P_add : TN_P_mul, out->dtype, x, m);
     }
 }
 
-static void reduce(columns *c, const tn_i_eqn *e) {
-    const tn_type *t = type_of(c->f, tn_i_in(c->f, e)[0]);
+static void reduce(tn_i_cells *c, const tn_i_eqn *e) {
+    const tn_type *t = tn_i_cell_type(c->f, tn_i_in(c->f, e)[0]);
     if (tn_i_p(e)[0].n && tn_i_is_long(c->l, t, tn_i_p(e)[0].u.ints[0]))
         reduce_columns(c, e);
     else
@@ -534,123 +291,126 @@ static void reduce(columns *c, const tn_i_eqn *e) {
 /* ---- small products -------------------------------------------------------------------------------------------- */
 
 /* Column k of an operand: of the inner index p, of the output's batch, and of its free dimensions from `free` on. */
-static cell factor(const columns *c, tn_i_var v, const tn_i_dots *d, int side, const int64_t *to, int free, int64_t p) {
-    const tn_type *t = type_of(c->f, v);
+static tn_i_cell factor(const tn_i_cells *c, tn_i_var v, const tn_i_dots *d, int side, const int64_t *to, int free,
+                        int64_t p) {
+    const tn_type *t = tn_i_cell_type(c->f, v);
     const unsigned taken = tn_i_dots_taken(d, side);
     int64_t index[TN_MAX_RANK];
     for (int i = 0; i < t->rank; i++) index[i] = taken >> i & 1 ? to[i] : to[free++];
     if (d->ncontract) index[d->contract[side][0]] = p;
-    return cells_of(c, v)[column_of(c, t, index)];
+    return tn_i_cells_of(c, v)[tn_i_cell_column(c, t, index)];
 }
 
 /* From 0 on, in the order of the inner index, each product and sum rounded once. */
-static cell small_product(columns *c, const tn_i_eqn *e, const tn_i_dots *d, const int64_t *to) {
+static tn_i_cell small_product(tn_i_cells *c, const tn_i_eqn *e, const tn_i_dots *d, const int64_t *to) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *t = type_of(c->f, in[0]), none = {.rank = 0};
+    const tn_type *t = tn_i_cell_type(c->f, in[0]), none = {.rank = 0};
     const int right =
         t->rank - (int)d->ncontract; /* the output's batch and the free dimensions of the left operand come first */
     const int64_t inner = d->ncontract ? t->dim[d->contract[0][0]] : 1;
-    cell sum = nothing(c, t->dtype);
+    tn_i_cell sum = nothing(c, t->dtype);
     for (int64_t p = 0; p < inner && !c->b->failed; p++) {
-        const cell x = factor(c, in[0], d, 0, to, (int)d->nbatch, p), y = factor(c, in[1], d, 1, to, right, p);
-        if (x.none || y.none || (e->linear && (known_zero(c, x) || known_zero(c, y)))) continue;
-        const cell *wide = x.wide ? &x : y.wide ? &y : sum.wide ? &sum : NULL;
+        const tn_i_cell x = factor(c, in[0], d, 0, to, (int)d->nbatch, p), y = factor(c, in[1], d, 1, to, right, p);
+        if (x.none || y.none || (e->linear && (tn_i_cell_known_zero(c, x) || tn_i_cell_known_zero(c, y)))) continue;
+        const tn_i_cell *wide = x.wide ? &x : y.wide ? &y : sum.wide ? &sum : NULL;
         const tn_type shape = wide ? *tn_i_vtype(c->b, wide->v) : none;
-        const tn_i_var to_add = widened(c, sum, &shape), right_one = widened(c, y, &shape);
-        sum.v = tn_i_fma(c->b, TN_FMA_ADD, widened(c, x, &shape), right_one, to_add);
+        const tn_i_var to_add = tn_i_cell_widened(c, sum, &shape), right_one = tn_i_cell_widened(c, y, &shape);
+        sum.v = tn_i_fma(c->b, TN_FMA_ADD, tn_i_cell_widened(c, x, &shape), right_one, to_add);
         sum.wide = wide != NULL;
         sum.none = false;
     }
     return sum;
 }
 
-static void multiply(columns *c, const tn_i_eqn *e) {
+static void multiply(tn_i_cells *c, const tn_i_eqn *e) {
     const tn_i_dots d = tn_i_dots_read(&tn_i_p(e)[0]);
-    const tn_type *out = type_of(c->f, e->out);
-    for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
+    const tn_type *out = tn_i_cell_type(c->f, e->out);
+    for (int64_t k = 0; k < tn_i_cell_count(c, e->out) && !c->b->failed; k++) {
         int64_t to[TN_MAX_RANK] = {0};
-        index_of(c, out, k, to);
-        cells_of(c, e->out)[k] = small_product(c, e, &d, to);
+        tn_i_cell_index(c, out, k, to);
+        tn_i_cells_of(c, e->out)[k] = small_product(c, e, &d, to);
     }
 }
 
 /* ---- places in rows ------------------------------------------------------------------------------- */
 
 /* Whether index column x is r, or, if code says so, more. */
-static tn_i_var index_is(const columns *c, int code, tn_i_var x, int64_t r) {
+static tn_i_var index_is(const tn_i_cells *c, int code, tn_i_var x, int64_t r) {
     const tn_type t = *tn_i_vtype(c->b, x);
     return tn_i_op2(c->b, code, x, tn_i_whole_number(c->b, &t, r));
 }
 
 /* Column of the index at `at`, which is one of an element of the indices' batch. */
-static tn_i_var index_column(columns *c, tn_i_var indices, const int64_t *at, const tn_type *to) {
-    const tn_type *t = type_of(c->f, indices);
+static tn_i_var index_column(tn_i_cells *c, tn_i_var indices, const int64_t *at, const tn_type *to) {
+    const tn_type *t = tn_i_cell_type(c->f, indices);
     int64_t whole[TN_MAX_RANK] = {0};
     memcpy(whole, at, (size_t)(t->rank - 1) * sizeof *whole);
-    return widened(c, cells_of(c, indices)[column_of(c, t, whole)], to);
+    return tn_i_cell_widened(c, tn_i_cells_of(c, indices)[tn_i_cell_column(c, t, whole)], to);
 }
 
-static tn_i_var choose(columns *c, tn_i_var is, tn_i_var x, tn_i_var y) {
+static tn_i_var choose(tn_i_cells *c, tn_i_var is, tn_i_var x, tn_i_var y) {
     return tn_i_op3(c->b, TN_P_select, is, x, y);
 }
 
 /* Of the last index that there is on, the last element; below the second, the first. */
-static void read_places(columns *c, const tn_i_eqn *e, const tn_i_row_places *p) {
+static void read_places(tn_i_cells *c, const tn_i_eqn *e, const tn_i_row_places *p) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *x = type_of(c->f, in[0]), *out = type_of(c->f, e->out), to = tn_i_column_type(out, c->l);
+    const tn_type *x = tn_i_cell_type(c->f, in[0]), *out = tn_i_cell_type(c->f, e->out),
+                  to = tn_i_column_type(out, c->l);
     const int64_t n = x->dim[p->along];
-    for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
+    for (int64_t k = 0; k < tn_i_cell_count(c, e->out) && !c->b->failed; k++) {
         int64_t at[TN_MAX_RANK] = {0}, there[TN_MAX_RANK] = {0};
-        index_of(c, out, k, at);
+        tn_i_cell_index(c, out, k, at);
         const tn_i_var i = index_column(c, in[1], at, &to);
         tn_i_var y = TN_NOVAR;
         for (int d = 0; d < x->rank; d++) there[d] = d == p->along ? 0 : at[p->walk[d]];
         for (int64_t r = 0; r < n && !c->b->failed; r++) {
             there[p->along] = r;
-            const tn_i_var one = widened(c, cells_of(c, in[0])[column_of(c, x, there)], &to);
+            const tn_i_var one = tn_i_cell_widened(c, tn_i_cells_of(c, in[0])[tn_i_cell_column(c, x, there)], &to);
             y = r ? choose(c, index_is(c, TN_P_ge, i, r), one, y) : one;
         }
         if (p->fills && !c->b->failed) {
             const tn_i_var inside = tn_i_op2(c->b, TN_P_and, index_is(c, TN_P_ge, i, 0), index_is(c, TN_P_lt, i, n));
-            const cell other = {tn_i_literal(c->b, x->dtype, p->bits), false, false};
-            y = choose(c, inside, y, widened(c, other, &to));
+            const tn_i_cell other = {tn_i_literal(c->b, x->dtype, p->bits), false, false};
+            y = choose(c, inside, y, tn_i_cell_widened(c, other, &to));
         }
-        cells_of(c, e->out)[k] = (cell){y, to.rank > 0, false};
+        tn_i_cells_of(c, e->out)[k] = (tn_i_cell){y, to.rank > 0, false};
     }
 }
 
 /* Whether the index is that of element r of n. */
-static tn_i_var goes_to(columns *c, const tn_i_row_places *p, tn_i_var i, int64_t r, int64_t n) {
+static tn_i_var goes_to(tn_i_cells *c, const tn_i_row_places *p, tn_i_var i, int64_t r, int64_t n) {
     const int code = p->clips && n > 1 && r == 0 ? TN_P_le : p->clips && n > 1 && r == n - 1 ? TN_P_ge : TN_P_eq;
     return index_is(c, code, i, r);
 }
 
 /* One update after another, as they are done. */
-static void write_places(columns *c, const tn_i_eqn *e, const tn_i_row_places *p) {
+static void write_places(tn_i_cells *c, const tn_i_eqn *e, const tn_i_row_places *p) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *u = type_of(c->f, in[2]), *out = type_of(c->f, e->out), to = tn_i_column_type(out, c->l);
+    const tn_type *u = tn_i_cell_type(c->f, in[2]), *out = tn_i_cell_type(c->f, e->out),
+                  to = tn_i_column_type(out, c->l);
     const bool adds = e->prim->id == TN_P_scatter_add;
     const int64_t n = out->dim[p->along];
-    for (int64_t k = 0; k < width_of(c, e->out) && !c->b->failed; k++) {
+    for (int64_t k = 0; k < tn_i_cell_count(c, e->out) && !c->b->failed; k++) {
         int64_t at[TN_MAX_RANK] = {0}, from[TN_MAX_RANK] = {0};
-        index_of(c, out, k, at);
-        tn_i_var y = widened(c, cells_of(c, in[0])[k], &to);
-        for (int64_t j = 0; j < width_of(c, in[2]) && !c->b->failed; j++) {
+        tn_i_cell_index(c, out, k, at);
+        tn_i_var y = tn_i_cell_widened(c, tn_i_cells_of(c, in[0])[k], &to);
+        for (int64_t j = 0; j < tn_i_cell_count(c, in[2]) && !c->b->failed; j++) {
             bool mine = true;
-            index_of(c, u, j, from);
+            tn_i_cell_index(c, u, j, from);
             for (int d = 0; d < out->rank; d++) mine &= d == p->along || from[p->walk[d]] == at[d];
-            const cell x = cells_of(c, in[2])[j];
+            const tn_i_cell x = tn_i_cells_of(c, in[2])[j];
             if (!mine || (adds && x.none)) continue;
-            const tn_i_var one = widened(c, x, &to), i = index_column(c, in[1], from, &to);
+            const tn_i_var one = tn_i_cell_widened(c, x, &to), i = index_column(c, in[1], from, &to);
             const tn_i_var is = p->clips && n == 1 ? TN_NOVAR : goes_to(c, p, i, at[p->along], n);
             const tn_i_var now = adds ? tn_i_op2(c->b, TN_P_add, y, one) : one;
             y = is == TN_NOVAR ? now : choose(c, is, now, y);
         }
-        cells_of(c, e->out)[k] = (cell){y, to.rank > 0, false};
+        tn_i_cells_of(c, e->out)[k] = (tn_i_cell){y, to.rank > 0, false};
     }
 }
 
-static void places(columns *c, const tn_i_eqn *e) {
+static void places(tn_i_cells *c, const tn_i_eqn *e) {
     tn_i_row_places p;
     (void)tn_i_columns_places(c->f, e, c->l, &p);
     (e->prim->id == TN_P_gather ? read_places : write_places)(c, e, &p);
@@ -658,11 +418,11 @@ static void places(columns *c, const tn_i_eqn *e) {
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
 
-static void numbers(columns *c, const tn_i_eqn *e) {
-    const tn_type *t = type_of(c->f, e->out), to = tn_i_column_type(t, c->l);
+static void numbers(tn_i_cells *c, const tn_i_eqn *e) {
+    const tn_type *t = tn_i_cell_type(c->f, e->out), to = tn_i_column_type(t, c->l);
     const size_t size = tn_i_dtype_size(t->dtype);
     const char *data = tn_i_constant_data(e);
-    const int64_t count = width_of(c, e->out);
+    const int64_t count = tn_i_cell_count(c, e->out);
     const bool constant = e->prim->id == TN_P_constant;
     if (constant && to.rank) {
         take(c, e->out, tn_i_emit_like(c->b, e, NULL));
@@ -672,19 +432,19 @@ static void numbers(columns *c, const tn_i_eqn *e) {
         const int64_t along = constant ? 0 : tn_i_p(e)[2].u.i;
         int64_t index[TN_MAX_RANK];
         uint64_t bits = 0;
-        index_of(c, t, k, index);
+        tn_i_cell_index(c, t, k, index);
         if (data) memcpy(&bits, data + (size_t)k * size, size);
-        cell *x = &cells_of(c, e->out)[k];
+        tn_i_cell *x = &tn_i_cells_of(c, e->out)[k];
         if (data)
-            *x = (cell){tn_i_literal(c->b, t->dtype, bits), false, false};
+            *x = (tn_i_cell){tn_i_literal(c->b, t->dtype, bits), false, false};
         else if (tn_i_is_long(c->l, t, along))
-            *x = (cell){tn_i_iota(c->b, t->dtype, to.rank, to.dim, place(c, t, along)), true, false};
+            *x = (tn_i_cell){tn_i_iota(c->b, t->dtype, to.rank, to.dim, tn_i_cell_place(c, t, along)), true, false};
         else
-            *x = (cell){tn_i_literal_f64(c->b, t->dtype, (double)index[along]), false, false};
+            *x = (tn_i_cell){tn_i_literal_f64(c->b, t->dtype, (double)index[along]), false, false};
     }
 }
 
-static void equation(columns *c, const tn_i_eqn *e) {
+static void equation(tn_i_cells *c, const tn_i_eqn *e) {
     tn_i_builder *b = c->b;
     b->loc = e->loc;
     b->region = e->region;
@@ -694,9 +454,9 @@ static void equation(columns *c, const tn_i_eqn *e) {
     else if (e->prim->flags & TN_F_ELEMENTWISE)
         elementwise(c, e);
     else if (e->prim->id == TN_P_slice_add)
-        slice_add(c, e);
+        tn_i_cells_slice_add(c, e);
     else if (e->prim->id == TN_P_pad)
-        pad(c, e);
+        tn_i_cells_pad(c, e);
     else if (e->prim->id == TN_P_dot_general)
         multiply(c, e);
     else if (e->prim->id == TN_P_gather || e->prim->id == TN_P_scatter || e->prim->id == TN_P_scatter_add)
@@ -704,25 +464,26 @@ static void equation(columns *c, const tn_i_eqn *e) {
     else if (e->prim->fold)
         reduce(c, e);
     else
-        move(c, e);
+        tn_i_cells_move(c, e);
     b->region = 0;
     b->linear = false;
 }
 
-static void literals(columns *c, const tn_i_eqn *e) {
+static void literals(tn_i_cells *c, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < e->nin && !c->b->failed; k++) {
         const tn_i_var v = tn_i_in(c->f, e)[k];
         if (!tn_i_is_literal(c->f, v) || c->first[v] != SIZE_MAX) continue;
         if (!add_cells(c, v)) c->b->failed = true;
         if (!c->b->failed)
-            *cells_of(c, v) = (cell){tn_i_literal(c->b, type_of(c->f, v)->dtype, c->f->val[v].bits), false, false};
+            *tn_i_cells_of(c, v) =
+                (tn_i_cell){tn_i_literal(c->b, tn_i_cell_type(c->f, v)->dtype, c->f->val[v].bits), false, false};
     }
 }
 
 /* A gather of rows: each column is looked up alone, where it is read. */
-static bool look_up(columns *c, const tn_i_eqn *e) {
+static bool look_up(tn_i_cells *c, const tn_i_eqn *e) {
     const tn_i_var *in = tn_i_in(c->f, e);
-    const tn_type *t = type_of(c->f, e->out);
+    const tn_type *t = tn_i_cell_type(c->f, e->out);
     if (e->nout != 1 || !tn_i_few_columns(t, c->l) || !tn_i_looks_up_rows(c->f, e)) return false;
     if (!tn_i_is_long(c->l, t, 0) || tn_i_column_type(t, c->l).rank != 1) return false;
     if (tn_i_is_literal(c->f, in[0]) || tn_i_is_literal(c->f, in[1])) return false;
@@ -730,28 +491,29 @@ static bool look_up(columns *c, const tn_i_eqn *e) {
     c->b->region = e->region;
     c->b->linear = e->linear;
     if (!add_cells(c, e->out)) c->b->failed = true;
-    const int64_t count = width_of(c, e->out);
+    const int64_t count = tn_i_cell_count(c, e->out);
     for (int64_t k = 0; k < count && !c->b->failed; k++)
-        cells_of(c, e->out)[k] = (cell){tn_i_lookup_column(c->b, e, c->map[in[0]], c->map[in[1]], k), true, false};
+        tn_i_cells_of(c, e->out)[k] =
+            (tn_i_cell){tn_i_lookup_column(c->b, e, c->map[in[0]], c->map[in[1]], k), true, false};
     c->b->region = 0;
     c->b->linear = false;
     return true;
 }
 
 /* What is known is made as it was. */
-static tn_i_var in_memory(columns *c, tn_i_var v) {
+static tn_i_var in_memory(tn_i_cells *c, tn_i_var v) {
     if (!tn_i_columns_constant(c->f, v)) return whole(c, v);
     const tn_i_eqn *e = &c->f->eqn[c->f->val[v].def];
     tn_i_var x = TN_NOVAR;
     if (e->nin) {
         literals(c, e);
-        x = c->b->failed ? TN_NOVAR : cells_of(c, tn_i_in(c->f, e)[0])->v;
+        x = c->b->failed ? TN_NOVAR : tn_i_cells_of(c, tn_i_in(c->f, e)[0])->v;
     }
     return c->b->failed ? TN_NOVAR : tn_i_emit_like(c->b, e, &x);
 }
 
 /* Its results are in memory. */
-static void copy(columns *c, const tn_i_eqn *e) {
+static void copy(tn_i_cells *c, const tn_i_eqn *e) {
     for (uint32_t k = 0; k < e->nin && !c->b->failed; k++) {
         const tn_i_var v = tn_i_in(c->f, e)[k];
         if (!tn_i_is_literal(c->f, v) && c->map[v] == TN_NOVAR) c->map[v] = in_memory(c, v);
@@ -761,13 +523,13 @@ static void copy(columns *c, const tn_i_eqn *e) {
     tn_i_copy_eqn(c->b, c->f, e, c->map);
     c->b->region = 0;
     for (uint32_t v = e->out; v < e->out + e->nout && !c->b->failed; v++) {
-        if (!tn_i_few_columns(type_of(c->f, v), c->l)) continue;
+        if (!tn_i_few_columns(tn_i_cell_type(c->f, v), c->l)) continue;
         if (!add_cells(c, v)) c->b->failed = true;
         if (!c->b->failed) take(c, v, c->map[v]);
     }
 }
 
-static void one(columns *c, const tn_i_eqn *e, const uint8_t *own) {
+static void one(tn_i_cells *c, const tn_i_eqn *e, const uint8_t *own) {
     if (e->nout != 1 || !own[e->out]) {
         copy(c, e);
         return;
@@ -779,7 +541,7 @@ static void one(columns *c, const tn_i_eqn *e, const uint8_t *own) {
 
 static tn_fn *rewrite(const tn_fn *f, tn_i_long l, const uint8_t *own) {
     tn_i_builder b;
-    columns c = {
+    tn_i_cells c = {
         .f = f, .b = &b, .l = l, .first = tn_i_alloc_array(f->ctx, f->nval, sizeof *c.first), .map = tn_i_map_new(f)};
     tn_i_var *out = tn_i_alloc_array(f->ctx, f->nout, sizeof *out);
     tn_i_builder_init(&b, f->ctx);
@@ -787,20 +549,21 @@ static tn_fn *rewrite(const tn_fn *f, tn_i_long l, const uint8_t *own) {
     b.loc = f->loc;
     if (!c.first || !out || !c.map) b.failed = true;
     for (uint32_t v = 0; v < f->nval; v++) {
-        const tn_type to = tn_i_has_steps(type_of(f, v)) ? (tn_type){0} : tn_i_column_type(type_of(f, v), l);
+        const tn_type to =
+            tn_i_has_steps(tn_i_cell_type(f, v)) ? (tn_type){0} : tn_i_column_type(tn_i_cell_type(f, v), l);
         if (tn_i_count(&to) > c.places) c.places = tn_i_count(&to);
     }
     if (c.first) memset(c.first, 0xFF, f->nval * sizeof *c.first);
-    for (uint32_t i = 0; i < f->nin && !b.failed; i++) c.map[i] = tn_i_input(&b, type_of(f, i), false);
+    for (uint32_t i = 0; i < f->nin && !b.failed; i++) c.map[i] = tn_i_input(&b, tn_i_cell_type(f, i), false);
     for (uint32_t i = 0; i < f->nin && !b.failed; i++) {
-        if (!tn_i_few_columns(type_of(f, i), l)) continue;
+        if (!tn_i_few_columns(tn_i_cell_type(f, i), l)) continue;
         if (!add_cells(&c, i)) b.failed = true;
         if (!b.failed) take(&c, i, c.map[i]);
     }
     for (uint32_t i = 0; i < f->neqn && !b.failed; i++) one(&c, &f->eqn[i], own);
     for (uint32_t j = 0; j < f->nout && !b.failed; j++) {
         const tn_i_var v = f->out[j];
-        out[j] = tn_i_is_literal(f, v)  ? tn_i_literal(&b, type_of(f, v)->dtype, f->val[v].bits)
+        out[j] = tn_i_is_literal(f, v)  ? tn_i_literal(&b, tn_i_cell_type(f, v)->dtype, f->val[v].bits)
                  : c.map[v] != TN_NOVAR ? c.map[v]
                                         : whole(&c, v);
     }
