@@ -55,7 +55,7 @@ static void program(const tn_val *in, tn_val *out, void *user) {
     out[1] = k->how & 4 ? tn_neg(y) : tn_sum(y);
 }
 
-static void fill(int dtype, void *x, int64_t n, int from) {
+static void fill(tn_dtype dtype, void *x, int64_t n, int from) {
     for (int64_t i = 0; i < n; i++) {
         const double v = i % 11 == 3 ? -0.0 : sin((double)(i + from));
         if (dtype == TN_F64) ((double *)x)[i] = v;
@@ -180,7 +180,7 @@ static void best_of_rows(const tn_val *in, tn_val *out, void *user) {
     if (how & 4) out[1] = tn_add(tn_sum_axes(x, tn_ints(1)), tn_min_axes(x, tn_ints(1)));
 }
 
-static void hard(int dtype, void *x, int64_t n) {
+static void hard(tn_dtype dtype, void *x, int64_t n) {
     static const double numbers[] = {1, -0.0, 0, 3, 3, -2, INFINITY, 3, -INFINITY, 0.5, NAN};
     const int most = dtype == TN_I32 ? 6 : 11;
     for (int64_t i = 0; i < n; i++) {
