@@ -1,12 +1,12 @@
 /* The equations that a discrete Fourier transform is when it runs.
  *
  * It is no kernel: what a factorization of n says is vectorized, emitted as C, run in f32 and f64 and on several
- * threads as all else is.  A transform runs along the first dimension of [n, inner]: a stage of radix r (4, 2, 3, 5 and
- * odd primes up to LARGEST) makes r arrays of parts of its operand, each of which is dense in the result that joins
- * them, and after the last stage all are in order (decimation in frequency, digits from the front).  n from SHORT on is
- * split in two nearly equal factors; with `inner` short the second half's is made long by a transposition in between
- * (Bailey's four steps).  What is along another dimension is transposed before and behind.  Where n has a larger prime
- * factor, the transform is a convolution with exp(i pi j^2 / n) (Bluestein's), of a length that has none.
+ * threads as all else is.  A transform runs along the first dimension of [n, inner]: a stage of radix r (8, 4, 2, 3, 5
+ * and odd primes up to LARGEST) makes r arrays of parts of its operand, each of which is dense in the result that joins
+ * them, and after the last stage all are in order (decimation in frequency, digits from the front).  Where n is long
+ * and `inner` short there is a transposition about half way, so that the later stages have long loops as well: what is
+ * done then is their inner dimension.  What is along another dimension is transposed before and behind.  Where n has a
+ * larger prime factor, the transform is a convolution with exp(i pi j^2 / n) (Bluestein's), of a length that has none.
  *
  * What is computed depends on n alone, where it stands on the batch, too. */
 #include "prims/linear/fft.h"
@@ -20,7 +20,7 @@
 enum {
     LARGEST = 13, /* prime factors above are left to Bluestein's: a stage of r costs r^2 / 2 operations of r numbers */
     INNER = 8,    /* elements of an inner dimension that make a vector */
-    SHORT = 32,   /* below it n is not split */
+    SHORT = 32,   /* below it there is no transposition half way */
     PIECE = 4096, /* elements of a batch that are transformed together, at most: all of its stages find them in cache */
     LEAST = 512   /* and at least: a step of a loop has a price, too */
 };
@@ -41,14 +41,8 @@ static void turn(uint64_t k, uint64_t n, double *c, double *s) {
 typedef struct phases {
     int64_t count, n;
     int sign;
-    int64_t times;  /* j `times`; 0: j^2, and of the half of an angle */
-    int64_t modulo; /* 0: all; else j counts as (j / modulo) (j % modulo) */
+    int64_t times; /* j `times`; 0: j^2, and of the half of an angle */
 } phases;
-
-static uint64_t place_of(const phases *f, int64_t j, uint64_t square) {
-    if (f->modulo) return (uint64_t)(j / f->modulo) * (uint64_t)(j % f->modulo) % (uint64_t)f->n;
-    return f->times ? (uint64_t)j * (uint64_t)f->times % (uint64_t)f->n : square;
-}
 
 static tn_i_complex constant_phases(tn_i_builder *b, int dtype, const phases *f) {
     const size_t count = (size_t)f->count;
@@ -58,7 +52,7 @@ static tn_i_complex constant_phases(tn_i_builder *b, int dtype, const phases *f)
     uint64_t square = 0; /* j^2 modulo n */
     if (!c) b->failed = true;
     for (int64_t j = 0; c && j < f->count; j++) {
-        turn(place_of(f, j, square), n, &c[j], &s[j]);
+        turn(f->times ? (uint64_t)j * (uint64_t)f->times % n : square, n, &c[j], &s[j]);
         s[j] *= f->sign;
         square = (square + 2 * (uint64_t)j + 1) % n;
     }
@@ -139,6 +133,27 @@ static void of_four(tn_i_builder *b, int sign, tn_i_complex *x) {
     x[3] = tn_i_complex_sub(b, even[1], odd[1]);
 }
 
+/* z times exp(sign 2 pi i k / 8), k = 1 or 3. */
+static tn_i_complex by_eighths(tn_i_builder *b, tn_i_complex z, int sign, int k) {
+    const tn_i_complex turned = tn_i_complex_by_i(b, z, sign);
+    const tn_i_complex sum = k == 1 ? tn_i_complex_add(b, turned, z) : tn_i_complex_sub(b, turned, z);
+    return tn_i_complex_scale(b, sum, 0.70710678118654752440);
+}
+
+static void of_eight(tn_i_builder *b, int sign, tn_i_complex *x) {
+    tn_i_complex even[4], odd[4];
+    for (int k = 0; k < 4; k++) {
+        even[k] = tn_i_complex_add(b, x[k], x[k + 4]);
+        odd[k] = tn_i_complex_sub(b, x[k], x[k + 4]);
+    }
+    of_four(b, sign, even);
+    odd[1] = by_eighths(b, odd[1], sign, 1);
+    odd[2] = tn_i_complex_by_i(b, odd[2], sign);
+    odd[3] = by_eighths(b, odd[3], sign, 3);
+    of_four(b, sign, odd);
+    for (int k = 0; k < 4; k++) x[2 * k] = even[k], x[2 * k + 1] = odd[k];
+}
+
 /* x + k y */
 static tn_i_complex more(tn_i_builder *b, tn_i_complex x, double k, tn_i_complex y) {
     const tn_i_var by = tn_i_number_like(b, y.re, k);
@@ -179,7 +194,9 @@ static tn_i_complex stage(tn_i_builder *b, int sign, int r, tn_i_complex z, tn_i
     tn_i_complex x[LARGEST + 1] = {{TN_NOVAR, TN_NOVAR}};
     z = reshaped(b, z, 4, split);
     for (int j = 0; j < r; j++) x[j] = reshaped(b, along(b, z, 1, j, 1), 3, one);
-    if (r == 4)
+    if (r == 8)
+        of_eight(b, sign, x);
+    else if (r == 4)
         of_four(b, sign, x);
     else if (r == 2)
         of_two(b, x);
@@ -194,11 +211,15 @@ static tn_i_complex stage(tn_i_builder *b, int sign, int r, tn_i_complex z, tn_i
     return z;
 }
 
-/* A factor of n to begin with, or 0 where all are too large. */
+/* A factor of n to begin with, or 0 where all are too large.  Powers of two are eights and at most two fours, where
+ * they can be: as few stages as there may be. */
 static int radix(int64_t n) {
-    static const int first[] = {4, 2, 3, 5, 7, 11, 13};
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-        if (n % first[i] == 0) return first[i];
+    static const int odd[] = {3, 5, 7, 11, 13};
+    int twos = 0;
+    while (twos < 62 && n % ((int64_t)2 << twos) == 0) twos++;
+    if (twos > 0) return twos < 3 ? 2 * twos : twos % 3 == 1 ? 4 : 8;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        if (n % odd[i] == 0) return odd[i];
     return 0;
 }
 
@@ -208,45 +229,40 @@ static int64_t rough(int64_t n) {
     return n;
 }
 
-/* [done, n, inner] -> [n, done inner] */
-static tn_i_complex in_stages(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape s) {
-    const int64_t there[2] = {s.v[1], s.v[0] * s.v[2]};
-    while (s.v[1] > 1 && !b->failed) z = stage(b, sign, radix(s.v[1]), z, &s);
-    return reshaped(b, z, 2, there);
-}
-
 /* ---- lengths ---------------------------------------------------------------------------------------- */
 
 static tn_i_complex transform(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape s);
 
-/* The factor of n nearest to its root from below. */
+/* What the first stages of n leave, where they have done the nearest to its root. */
 static int64_t half_of(int64_t n) {
-    int64_t best = 1;
-    for (int64_t k = 1; k * k <= n; k++)
-        if (n % k == 0) best = k;
-    return best;
+    int64_t done = 1, left = n;
+    while (left > 1) {
+        const int64_t next = done * radix(left);
+        /* next, as far above the root as done is below it, is as good */
+        if (next * done > n) break;
+        done = next;
+        left = n / done;
+    }
+    return left;
 }
 
-/* n = n1 n2: x[j1 n2 + j2] becomes X[k1 + n1 k2], of [n, inner].  Where the inner dimension is short, k1 joins it
- * before the second half; bits are the same either way, and so those of one of a batch. */
-static tn_i_complex in_halves(tn_i_builder *b, int sign, tn_i_complex z, int64_t n1, int64_t n2, int64_t inner) {
-    static const int64_t swapped[3] = {1, 0, 2};
-    const int64_t n = n1 * n2, flat[3] = {1, n, inner}, grid[3] = {n1, n2, inner};
-    const tn_i_fft_shape first = {{1, n1, n2 * inner}}, there = {{n1, n2, inner}}, turned = {{1, n2, n1 * inner}};
-    const phases f = {.count = n, .n = n, .sign = sign, .modulo = n2};
-    z = in_stages(b, sign, z, first);
-    if (b->failed) return z;
-    const tn_i_complex w = constant_phases(b, tn_i_vtype(b, z.re)->dtype, &f);
-    z = reshaped(b, by_phases(b, reshaped(b, z, 3, flat), w, 1), 3, grid);
-    return inner < INNER ? in_stages(b, sign, permuted(b, z, swapped), turned) : in_stages(b, sign, z, there);
+/* Stages until `until` is left: [done, n, inner]. */
+static tn_i_complex in_stages(tn_i_builder *b, int sign, tn_i_complex z, tn_i_fft_shape *s, int64_t until) {
+    while (s->v[1] > until && !b->failed) z = stage(b, sign, radix(s->v[1]), z, s);
+    return z;
 }
 
 /* Along the first dimension of [n, inner], whose factors are small. */
 static tn_i_complex along_first(tn_i_builder *b, int sign, tn_i_complex z, int64_t n, int64_t inner) {
-    const int64_t n1 = n >= SHORT ? half_of(n) : 1, all[2] = {n, inner};
-    const tn_i_fft_shape s = {{1, n, inner}};
-    z = n1 > 1 ? in_halves(b, sign, z, n1, n / n1, inner) : in_stages(b, sign, z, s);
-    return reshaped(b, z, 2, all);
+    static const int64_t swapped[3] = {1, 0, 2};
+    const int64_t all[2] = {n, inner};
+    tn_i_fft_shape s = {{1, n, inner}};
+    if (n >= SHORT && inner < INNER) {
+        z = in_stages(b, sign, z, &s, half_of(n));
+        z = permuted(b, reshaped(b, z, 3, s.v), swapped);
+        s = (tn_i_fft_shape){{1, s.v[1], s.v[0] * inner}};
+    }
+    return reshaped(b, in_stages(b, sign, z, &s, 1), 2, all);
 }
 
 /* Of [batch, n, inner], with the batch behind n. */
