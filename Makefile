@@ -16,7 +16,7 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps man docs deb install uninstall demo quickstart examples example-heat format format-check clean FORCE
+.PHONY: all help deps man docs deb wheel install uninstall demo quickstart examples example-heat format format-check clean FORCE
 
 ifeq ($(origin CC),default)
 CC = gcc
@@ -130,7 +130,9 @@ print-flags:
 # What the static library is linked with, for python/setup.py.
 print-libs:
 	@echo $(LIBS)
-.PHONY: print-flags print-libs
+print-static-libs:
+	@echo $(libs_private)
+.PHONY: print-flags print-libs print-static-libs
 
 Q    = $(if $(V),,@)
 say  = @$(if $(V),:,printf '  %-5s %s\n' $(1) $@)
@@ -264,6 +266,10 @@ fill = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${pre
     -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' -e 's|@TO_INCLUDEDIR@|$(to_include)|' \
     -e 's|@MPICC@|$(MPICC)|' -e 's|@MPIRUN@|$(MPIRUN)|' -e 's|@VERSION@|$(VERSION)|' \
     -e 's|@LIBS_PRIVATE@|$(libs_private)|' -e 's|@LIBS_LIST@|$(call cmake_list,$(libs_private))|' $(1)
+
+wheel: $(LIB_A) $(TOOL) ## the Python package with all that it needs linked in, for any Linux: build/wheels; nothing is fetched
+	@DEPS='$(DEPS)' tools/deps/install.sh python || :
+	@BUILD='$(BUILD)' CC='$(CC)' tools/python/wheel.sh $(BUILD)/wheels
 
 uninstall: ## take away what install put there
 	rm -rf $(D)$(INCLUDEDIR)/tansy $(addprefix $(D)$(INCLUDEDIR)/,$(notdir $(HEADERS)))

@@ -297,8 +297,10 @@ valgrind: $(QUICKSTART) ## the quickstart under valgrind
 	$(if $(QUICKSTART),$(VALGRIND) $<,$(call skip,examples/quickstart.c))
 
 check-jax: $(LIB_A) ## 253 programs of JAX and its libraries, exported and compared with JAX (pip); JAX=, PYTHON=
+	@DEPS='$(DEPS)' tools/deps/install.sh python || :
 	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh libraries
-check-python: $(LIB_A) ## the Python package, in an environment of its own: JAX=jax==VERSION, PYTHON=
+check-python: $(LIB_A) $(TOOL) ## the Python package, in an environment of its own: JAX=jax==VERSION, PYTHON=
+	@DEPS='$(DEPS)' tools/deps/install.sh python || :
 	@BUILD='$(BUILD)' CC='$(CC)' python/tests/run.sh
 
 # ---- one kind at a time, as long as asked ----------------------------------

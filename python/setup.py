@@ -1,7 +1,7 @@
 """Builds tansy._core against the library of this tree, or against an installed one.
 
 TANSY_BUILD names the folder with libtansy.a (default: ../build; made by `make` where it is missing), TANSY_TREE the
-tree where this folder is a copy.  Away from the tree, as from an sdist, pkg-config finds an installed library."""
+tree where this folder is a copy.  TANSY_LINK=static, in the tree, links in what the library needs (make wheel).  Away from the tree, as from an sdist, pkg-config finds an installed library."""
 
 import os
 import re
@@ -13,6 +13,8 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 HERE = Path(__file__).resolve().parent
+STATIC = os.environ.get("TANSY_LINK") == "static"
+SHARED = ("-lgomp", "-lgfortran", "-lquadmath", "-lpthread", "-ldl", "-lm")  # also in wheels
 TREE = Path(os.environ.get("TANSY_TREE", HERE.parent))
 
 
@@ -29,8 +31,15 @@ def of_the_tree():
             ["make", "-C", str(TREE), f"BUILD={build}", "DEPS=no", str(library)], check=True, stdout=sys.stderr
         )
     # How the tree links: BLIS, OpenMP and what it was configured with.
-    libs = run("make", "-s", "-C", str(TREE), f"BUILD={build}", "DEPS_SEEN=1", "--no-print-directory", "print-libs")
-    return [str(TREE / "include")], [str(library), *shlex.split(libs)]
+    what = "print-static-libs" if STATIC else "print-libs"
+    libs = shlex.split(run("make", "-s", "-C", str(TREE), f"BUILD={build}", "DEPS_SEEN=1", "--no-print-directory", what))
+    if STATIC:
+        # BLIS and LAPACK from their archives; what compilers bring is copied into the package (tools/python/wheel.sh)
+        shared = [lib for lib in libs if lib in SHARED]
+        archives = [lib for lib in libs if lib not in shared]
+        rpath = "-Wl,--disable-new-dtags,-rpath,$ORIGIN/libs"
+        libs = ["-Wl,-Bstatic", *archives, "-Wl,-Bdynamic", *dict.fromkeys(shared), "-static-libgcc", rpath]
+    return [str(TREE / "include")], [str(library), *libs]
 
 
 def of_an_installation():

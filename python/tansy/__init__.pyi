@@ -1,6 +1,6 @@
 from os import PathLike
 from pathlib import Path
-from typing import Any, Iterable, Literal, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, Literal, NamedTuple, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,13 @@ class Residuals(NamedTuple):
     peak_bytes: float
     modelled_ns: float
 
+class Profile(NamedTuple):
+    policy: str
+    bytes: list[int]
+    backward: int
+    kept: int
+    peak: int
+
 class Cost(NamedTuple):
     equations: float
     flops: float
@@ -90,6 +97,10 @@ class Program:
     def hessian(self, wrt: _Wrt = None, policy: str | None = None, block: int = 0) -> Program: ...
     def vmap(self, size: int, in_axes: _Axes = 0, out_axes: _Axes = 0) -> Program: ...
     def residuals(self, wrt: _Wrt = None, policy: str | None = None) -> Residuals: ...
+    def memory_profile(self, wrt: _Wrt = None, policy: str | None = None) -> Profile: ...
+    def memory(
+        self, wrt: _Wrt = None, policy: str | Iterable[str | None] | None = ("min_cut", "everything_saveable"), title: str = ...
+    ) -> str: ...
     def cost(self) -> Cost: ...
     def emit_c(
         self,
@@ -110,6 +121,25 @@ class Program:
         flush_subnormals: bool = False,
     ) -> Executable: ...
 
+class Function:
+    def __call__(self, *args: Any) -> Any: ...  # of trees of arrays, a tree of arrays
+    def program(self, *args: Any) -> Program: ...
+
+def jit(f: Callable[..., Any] | Function, **options: Any) -> Function: ...
+def grad(
+    f: Callable[..., Any] | Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str | None = None,
+    **options: Any,
+) -> Function: ...
+def value_and_grad(
+    f: Callable[..., Any] | Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    policy: str | None = None,
+    **options: Any,
+) -> Function: ...
 def parse(text: str, filename: str = "<text>") -> Program: ...
 def from_jax(f: Any, *args: Any) -> Program: ...
 def from_jaxpr(closed_jaxpr: Any) -> Program: ...

@@ -27,7 +27,16 @@ typedef struct context {
     tn_ctx *c;
     PyThread_type_lock lock;
     size_t refs;
+    struct callback *callbacks;
+    Py_ssize_t ncallbacks;
 } context;
+
+/* A function of Python that programs call: f(memory of inputs, memory of outputs).  Bytes are of all inputs, then of
+ * all outputs. */
+typedef struct callback {
+    PyObject *f;
+    size_t nin, nout, *bytes;
+} callback;
 
 typedef struct fn_object {
     PyObject_HEAD context *ctx;
@@ -69,6 +78,11 @@ static context *context_new(void) {
 static void context_unref(context *x) {
     if (!x || --x->refs) return;
     tn_ctx_free(x->c);
+    for (Py_ssize_t i = 0; i < x->ncallbacks; i++) {
+        Py_DECREF(x->callbacks[i].f);
+        PyMem_Free(x->callbacks[i].bytes);
+    }
+    PyMem_Free(x->callbacks);
     PyThread_free_lock(x->lock);
     PyMem_Free(x);
 }
@@ -171,6 +185,113 @@ static PyObject *type_tuple(const tn_type *t) {
     return shape ? Py_BuildValue("(sN)", dtype_name[t->dtype], shape) : NULL;
 }
 
+/* ---- functions of Python that programs call --------------------------------------------- */
+
+static PyObject *views(size_t n, const void *const *at, const size_t *bytes, int flags) {
+    PyObject *all = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; all && i < n; i++) {
+        static char nothing;
+        char *memory = bytes[i] ? (char *)(uintptr_t)at[i] : &nothing;
+        PyObject *view = PyMemoryView_FromMemory(memory, (Py_ssize_t)bytes[i], flags);
+        if (!view || PyTuple_SetItem(all, (Py_ssize_t)i, view)) Py_CLEAR(all);
+    }
+    return all;
+}
+
+/* tn_external_fn.  The thread is the one whose call let go of the GIL; what the function raised stays its exception. */
+static int call_back(void *user, const void *const *in, void *const *out) {
+    const callback *k = user;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *ins = views(k->nin, in, k->bytes, PyBUF_READ);
+    PyObject *outs = ins ? views(k->nout, (const void *const *)out, k->bytes + k->nin, PyBUF_WRITE) : NULL;
+    PyObject *done = outs ? PyObject_CallFunctionObjArgs(k->f, ins, outs, NULL) : NULL;
+    const int failed = !done;
+    Py_XDECREF(done);
+    Py_XDECREF(outs);
+    Py_XDECREF(ins);
+    PyGILState_Release(gil);
+    return failed;
+}
+
+static bool dtype_named(const char *name, int *dtype) {
+    for (size_t d = 0; d < sizeof dtype_name / sizeof *dtype_name; d++)
+        if (strcmp(dtype_name[d], name) == 0) return *dtype = (int)d, true;
+    PyErr_Format(PyExc_ValueError, "there is no dtype %s", name);
+    return false;
+}
+
+/* ((dtype, shape)..) behind `type`, and their bytes. */
+static bool take_types(PyObject *all, tn_type *type, size_t *bytes) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(all); i++) {
+        const char *name;
+        PyObject *shape;
+        int64_t dim[TN_MAX_RANK];
+        int dtype;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(all, i), "sO!", &name, &PyTuple_Type, &shape)) return false;
+        const Py_ssize_t rank = PyTuple_Size(shape);
+        if (!dtype_named(name, &dtype)) return false;
+        if (rank > TN_MAX_RANK) return PyErr_SetString(PyExc_ValueError, "too many dimensions"), false;
+        for (Py_ssize_t d = 0; d < rank; d++) {
+            dim[d] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
+            if (dim[d] < 0) return PyErr_Occurred() ? false : (PyErr_SetString(PyExc_ValueError, "a size"), false);
+        }
+        type[i] = tn_type_of((tn_dtype)dtype, (size_t)rank, dim);
+        bytes[i] = tn_type_bytes(&type[i]);
+    }
+    return true;
+}
+
+/* (name, inputs, outputs, effect, f); the context is ours alone. */
+static bool add_callback(state *st, context *x, PyObject *spec) {
+    const char *name;
+    PyObject *in, *out, *f;
+    int effect;
+    callback *k = &x->callbacks[x->ncallbacks];
+    if (!PyArg_ParseTuple(spec, "sO!O!pO", &name, &PyTuple_Type, &in, &PyTuple_Type, &out, &effect, &f)) return false;
+    k->nin = (size_t)PyTuple_Size(in);
+    k->nout = (size_t)PyTuple_Size(out);
+    tn_type *type = PyMem_Calloc(k->nin + k->nout + 1, sizeof *type);
+    k->bytes = PyMem_Calloc(k->nin + k->nout + 1, sizeof *k->bytes);
+    k->f = Py_NewRef(f);
+    x->ncallbacks++;
+    bool ok = type && k->bytes;
+    if (!ok) PyErr_NoMemory();
+    ok = ok && take_types(in, type, k->bytes) && take_types(out, type + k->nin, k->bytes + k->nin);
+    if (ok) {
+        const tn_external_spec e = {.size = sizeof e,
+                                    .name = name,
+                                    .nin = k->nin,
+                                    .nout = k->nout,
+                                    .in = type,
+                                    .out = type + k->nin,
+                                    .fn = call_back,
+                                    .user = k,
+                                    .effect = effect};
+        failure why;
+        PyThreadState *t = enter(x);
+        ok = tn_external_register(x->c, &e) == TN_OK;
+        leave(x, t, &why);
+        if (!ok) raise_failure(st, &why);
+    }
+    PyMem_Free(type);
+    return ok;
+}
+
+/* A sequence of them. */
+static bool add_callbacks(state *st, context *x, PyObject *specs) {
+    const Py_ssize_t n = PySequence_Size(specs);
+    if (n < 0) return false;
+    x->callbacks = PyMem_Calloc((size_t)n + 1, sizeof *x->callbacks);
+    if (!x->callbacks) return PyErr_NoMemory(), false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *spec = PySequence_GetItem(specs, i);
+        const bool ok = spec && add_callback(st, x, spec);
+        Py_XDECREF(spec);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 /* ---- programs ---------------------------------------------------------------------- */
 
 static void fn_dealloc(PyObject *self) {
@@ -186,13 +307,19 @@ static void fn_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+/* (text, filename, callbacks) */
 static PyObject *core_parse(PyObject *module, PyObject *args) {
     state *st = PyModule_GetState(module);
     const char *text, *filename;
+    PyObject *callbacks;
     Py_ssize_t n;
-    if (!PyArg_ParseTuple(args, "s#s", &text, &n, &filename)) return NULL;
+    if (!PyArg_ParseTuple(args, "s#sO", &text, &n, &filename, &callbacks)) return NULL;
     context *x = context_new();
     if (!x) return PyErr_NoMemory();
+    if (!add_callbacks(st, x, callbacks)) {
+        context_unref(x);
+        return NULL;
+    }
     failure why;
     PyThreadState *t = enter(x);
     tn_fn *f = tn_fn_parse(x->c, text, (size_t)n, filename);
@@ -387,6 +514,51 @@ static PyObject *fn_residuals(PyObject *self, PyObject *args) {
     tn_residuals_free(r);
     leave(o->ctx, t, NULL);
     return both;
+}
+
+typedef struct alive {
+    size_t *bytes, n, room;
+} alive;
+
+static void take_step(void *user, const tn_memory_step *s) {
+    alive *a = user;
+    if (a->n < a->room) a->bytes[a->n++] = s->bytes;
+}
+
+/* (wrt or None, policy or None) -> ([bytes..], backward, kept, peak); the first of two profiles says how many steps. */
+static PyObject *fn_memory(PyObject *self, PyObject *args) {
+    fn_object *o = (fn_object *)self;
+    PyObject *wrt, *bytes = NULL;
+    const char *policy;
+    int_list w;
+    failure why;
+    if (!PyArg_ParseTuple(args, "Oz", &wrt, &policy) || !take_ints(wrt, 0, &w)) return NULL;
+    const tn_wrt_list list = {(size_t)w.n, w.v};
+    const tn_policy p = {.size = sizeof p, .name = policy};
+    tn_memory_report r = {.size = sizeof r};
+    alive a = {NULL, 0, 0};
+    tn_status s = TN_OK;
+    for (int turn = 0; turn < 2 && s == TN_OK; turn++) {
+        if (turn && !(a.bytes = PyMem_Calloc(a.room = r.steps, sizeof *a.bytes))) break;
+        PyThreadState *t = enter(o->ctx);
+        s = tn_memory_profile(o->fn, w.v ? &list : NULL, policy ? &p : NULL, &r, turn ? take_step : NULL, &a);
+        leave(o->ctx, t, &why);
+    }
+    PyMem_Free(w.v);
+    if (s != TN_OK)
+        raise_failure(state_of(self), &why);
+    else if (!a.bytes)
+        PyErr_NoMemory();
+    else
+        bytes = PyList_New((Py_ssize_t)a.n);
+    for (size_t i = 0; bytes && i < a.n; i++) {
+        PyObject *one = PyLong_FromSize_t(a.bytes[i]);
+        if (!one || PyList_SetItem(bytes, (Py_ssize_t)i, one)) Py_CLEAR(bytes);
+    }
+    PyMem_Free(a.bytes);
+    return bytes ? Py_BuildValue("(Nnnn)", bytes, (Py_ssize_t)r.backward, (Py_ssize_t)r.kept_bytes,
+                                 (Py_ssize_t)r.peak_bytes)
+                 : NULL;
 }
 
 static PyObject *fn_cost(PyObject *self, PyObject *none) {
@@ -676,7 +848,8 @@ static bool run(call *k) {
     PyThreadState *t = PyEval_SaveThread();
     const tn_status s = tn_call_in(o->exec, w, in, out);
     PyEval_RestoreThread(t);
-    if (s != TN_OK) raise_status(state_of((PyObject *)o)->error, s, tn_work_error(w));
+    /* what a callback raised is there already */
+    if (s != TN_OK && !PyErr_Occurred()) raise_status(state_of((PyObject *)o)->error, s, tn_work_error(w));
     o->idle[o->nidle++] = w;
     return s == TN_OK;
 }
@@ -763,6 +936,7 @@ static PyMethodDef fn_methods[] = {{"text", fn_text, METH_NOARGS, "The program's
                                    {"linearize", fn_linearize, METH_VARARGS, "The primal and the linear program."},
                                    {"vmap", fn_vmap, METH_VARARGS, "The program over a new axis."},
                                    {"residuals", fn_residuals, METH_VARARGS, "What a derivative keeps."},
+                                   {"memory", fn_memory, METH_VARARGS, "What is alive in a derivative's arena."},
                                    {"cost", fn_cost, METH_NOARGS, "The static cost of one run."},
                                    {"emit_c", fn_emit_c, METH_VARARGS, "C source and header."},
                                    {"types", fn_types, METH_VARARGS, "Types of inputs, or of outputs."},

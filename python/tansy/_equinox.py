@@ -10,7 +10,7 @@ _RAISES, _ON_TPU = "_error.<locals>.raises", "_error.<locals>.tpu_msg"
 _ALL = {"unvmap_any": "reduce_or", "unvmap_all": "reduce_and", "unvmap_max": "reduce_max"}
 
 
-def _name_of(eqn):
+def name_of(eqn):
     callback = eqn.params["callback"]
     return getattr(getattr(callback, "callback_func", callback), "__qualname__", "")
 
@@ -19,7 +19,7 @@ def unchecked(eqn):
     """Which operand each output of a cond is where error_if has nothing to say; None: it is no check."""
     branches = [b.jaxpr for b in eqn.params["branches"]] if eqn.primitive.name == "cond" else []
     raising = [
-        b for b in branches if any(e.primitive.name == "pure_callback" and _name_of(e) == _RAISES for e in b.eqns)
+        b for b in branches if any(e.primitive.name == "pure_callback" and name_of(e) == _RAISES for e in b.eqns)
     ]
     passing = [b for b in branches if not b.eqns and all(v in b.invars for v in b.outvars if not hasattr(v, "val"))]
     if (
@@ -66,7 +66,7 @@ class Equinox:
 
     def do_pure_callback(self, eqn):
         """Of error_if: an assert that fails, and zeros, which nobody sees."""
-        callback, name = getattr(eqn.params["callback"], "callback_func", None), _name_of(eqn)
+        callback, name = getattr(eqn.params["callback"], "callback_func", None), name_of(eqn)
         if name == _ON_TPU and len(eqn.outvars) <= len(eqn.invars):
             for v, x in zip(eqn.outvars, eqn.invars):
                 self.names[v] = self.atom(x)
@@ -77,7 +77,7 @@ class Equinox:
             for v in eqn.outvars:
                 self.names[v] = self.zeros(v.aval)
         else:
-            self.lack(eqn, "pure_callback")
+            self.callback(eqn, effect=False)
 
     def do_linear_solve(self, eqn):
         import jax

@@ -3,12 +3,13 @@
 An equation is one line or more, each with the place in the user's Python beside it, so that messages and residuals
 speak of that.  What is missing is noted while the walk goes on, and refused once, all of it."""
 
+import functools
 import re
 import warnings
 
 import numpy as np
 
-from . import _bits, _composed, _core, _equinox
+from . import _bits, _callbacks, _composed, _core, _equinox
 from ._errors import Error, Unsupported
 from ._program import _parse
 
@@ -231,6 +232,7 @@ class _Walk:
         self.names = {}  # of nested jaxprs by identity; `kept` keeps that
         self.kept = []
         self.missing = {}
+        self.callbacks = _callbacks.Callbacks()
         self.rules = 0  # of the user, around what is written now
 
     def lack(self, what, place):
@@ -596,6 +598,25 @@ class _Body(_equinox.Equinox):
         inside = " ".join(f"{k}={v}" for k, v in params)
         left = " ".join(outs) if outs else "()"
         self.lines.append((f"  {left} = {name}{f'[{inside}]' if inside else ''} {operands}", self.place))
+
+    def callback(self, eqn, effect=True):
+        """A function of Python as an external one; by default it is an effect.  It gets JAX's arrays, as it does there."""
+        from jax.numpy import asarray
+
+        all = [*eqn.invars, *eqn.outvars]
+        other = [str(v.aval.dtype) for v in all if str(v.aval.dtype) not in _callbacks.DTYPES]
+        if other:
+            return self.lack(eqn, f"{eqn.primitive.name} of {other[0]}")
+        f = eqn.params.get("callback") or functools.partial(eqn.primitive.impl, **eqn.params)
+        types = lambda vs: tuple((str(v.aval.dtype), tuple(map(int, v.aval.shape))) for v in vs)
+        title = _equinox.name_of(eqn).rsplit(".", 1)[-1] if "callback" in eqn.params else eqn.primitive.name
+        run = lambda *args: list(f(*map(asarray, args)) or ())
+        name = self.walk.callbacks.add(title, run, types(eqn.invars), types(eqn.outvars), effect)
+        written = "".join(f"{self.type(v.aval)}, " for v in eqn.outvars)
+        called = [("name", _string(name)), ("mode", "fn"), ("out", f"({written})"), ("batch", "()")]
+        self.emit(eqn, "external_call", [*called, ("effect", effect), ("linear", False)], self.atoms(eqn.invars))
+
+    do_io_callback = do_debug_callback = do_debug_print = callback
 
     def mixed_product(self, eqn):
         """Of two dtypes: both are converted to the result's."""
@@ -1199,7 +1220,7 @@ def _is_linear(bwd, cotangents):
     if walk.missing:
         return True  # which is said later
     try:
-        _core.parse(text, _FILE)
+        _core.parse(text, _FILE, walk.callbacks.specs())
     except Error as e:
         return e.status != "TN_ELINEAR"
     return True
@@ -1213,7 +1234,7 @@ def from_jaxpr(closed_jaxpr):
     if walk.missing:
         raise Unsupported(walk.missing)
     text, places = walk.text(main)
-    return _parse(text, _FILE, places)
+    return _parse(text, _FILE, places, walk.callbacks.specs())
 
 
 def from_jax(f, *args):

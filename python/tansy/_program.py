@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from . import _core
+from . import _core, _memory
 from ._errors import Error
 
 _DERIVATIVES = ("jvp", "transpose", "vjp", "grad", "value_and_grad", "hvp", "jacfwd", "jacrev", "hessian")
@@ -95,10 +95,10 @@ class _Places:
         return self.pattern.sub(lambda m: self.at(int(m.group(1))), text)
 
 
-def _parse(text, filename, lines=()):
+def _parse(text, filename, lines=(), callbacks=()):
     places = _Places(filename, lines)
     try:
-        return Program(_core.parse(text, filename), places)
+        return Program(_core.parse(text, filename, callbacks), places)
     except Error as e:
         raise Error(places.put(str(e)), e.status) from None
 
@@ -213,6 +213,15 @@ class Program:
             Residual(*r[:5], at(r[6]) if r[6] else "", r[7], r[8], at(r[9]) if r[9] else "", *r[10:]) for r in rows
         ]
         return Residuals(entries, *totals)
+
+    def memory_profile(self, wrt=None, policy=None):
+        """What is alive in the arena of vjp(wrt, policy) at each of its steps (Profile), before anything runs."""
+        return _memory.Profile(policy or "min_cut", *self._do("memory", _numbers(wrt), policy))
+
+    def memory(self, wrt=None, policy=("min_cut", "everything_saveable"), title="Live bytes of a program and its derivative"):
+        """memory_profile under a policy, or under each of several, drawn: the text of an SVG."""
+        policies = (policy,) if policy is None or isinstance(policy, str) else policy
+        return _memory.draw([self.memory_profile(wrt, p) for p in policies], title)
 
     def cost(self):
         """The static cost of one run."""

@@ -31,8 +31,14 @@ if [ "${1:-}" = libraries ]; then
     done
     cd python/tests && "$venv/bin/python" -W ignore compare.py --libraries && "$venv/bin/python" -W ignore texts.py --libraries && exec "$venv/bin/python" -W ignore primitives.py 4
 fi
-(cd python/tests && "$venv/bin/python" compare.py && "$venv/bin/python" windows.py &&
+(cd python/tests && "$venv/bin/python" -W ignore test_jax.py && "$venv/bin/python" compare.py && "$venv/bin/python" windows.py &&
     "$venv/bin/python" scatters.py && "$venv/bin/python" selections.py && "$venv/bin/python" -W ignore texts.py)
+
+# The wheel, away from everything, by its own copies of what it needs.
+BUILD=$BUILD CC=${CC:-cc} tools/python/wheel.sh "$BUILD/python/wheels"
+rm -rf "$BUILD/python/alone"
+"$venv/bin/pip" install -q --disable-pip-version-check --no-index --no-deps --target "$BUILD/python/alone" "$BUILD"/python/wheels/*.whl
+PYTHONPATH="$BUILD/python/alone" "$venv/bin/python" python/tests/test_api.py
 
 # shellcheck disable=SC2086 # CC may have arguments
 example=$BUILD/python/example

@@ -3,6 +3,7 @@
 import tempfile
 import threading
 import unittest
+import xml.dom.minidom
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,17 @@ class Programs(unittest.TestCase):
         self.assertEqual((r.bytes, r.policy), (24, "everything_saveable"))
         self.assertIn("24 bytes saved", str(r))
         self.assertEqual(self.f.cost().equations, 2)
+
+    def test_memory(self):
+        p = self.f.memory_profile(policy="everything_saveable")
+        self.assertEqual(p.policy, "everything_saveable")
+        self.assertTrue(0 <= p.backward < len(p.bytes) and max(p.bytes) <= p.peak)
+        self.assertEqual(p.peak, self.f.vjp(policy="everything_saveable").compile().bytes)
+        for policy, lines in (("min_cut", 1), (None, 1), (["nothing_saveable", "save_only_these_names:a<b"], 2)):
+            drawing = xml.dom.minidom.parseString(self.f.memory(policy=policy, title="a & b"))
+            self.assertEqual(len(drawing.getElementsByTagName("path")), lines)
+        with self.assertRaisesRegex(tansy.Error, "no_such"):
+            self.f.memory(policy="no_such")
 
     def test_errors_have_kind_and_place(self):
         for make, status, words in [

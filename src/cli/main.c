@@ -11,6 +11,7 @@ static const char usage[] =
     "usage: tansy COMMAND FILE.tn [OPTIONS] [ARGUMENTS]      ('-' reads standard input)\n"
     "  check        scoping, types and linearity                           --lint\n"
     "  print        the program in its normal form\n"
+    "  from-jax-text  the same, of JAX's text\n"
     "  jvp          (inputs, tangents) to (outputs, tangents)              --wrt 0,1\n"
     "  linearize    the primal program, then the linear one                --wrt --policy P --part primal|linear\n"
     "  transpose    the transpose of a linear program\n"
@@ -115,7 +116,7 @@ static int transform(const tn_i_cli *o, tn_ctx *c, const tn_fn *f) {
     const tn_fn *g = NULL;
     if (strcmp(o->command, "linearize") == 0) return linearize(o, c, f, wrt, policy);
     if (strcmp(o->command, "vmap") == 0) return vmap(o, c, f);
-    if (strcmp(o->command, "print") == 0) g = f;
+    if (strcmp(o->command, "print") == 0 || strcmp(o->command, "from-jax-text") == 0) g = f;
     if (strcmp(o->command, "jvp") == 0) g = tn_jvp(f, wrt);
     if (strcmp(o->command, "transpose") == 0) g = tn_transpose(f);
     if (strcmp(o->command, "vjp") == 0) g = tn_vjp(f, wrt, policy);
@@ -204,9 +205,10 @@ static bool asks_help(int argc, char **argv) {
 
 static int dispatch(int argc, char **argv) {
     static const char *const commands[] = {
-        "check",    "print", "jvp",   "linearize",   "transpose", "vjp",       "grad",     "hvp",    "jacfwd",
-        "jacrev",   "vmap",  "run",   "time",        "cost",      "residuals", "policies", "budget", "memory",
-        "schedule", "plan",  "lower", "check-grads", "emit-c",    "sparsity",  "hessian",  "advise", NULL};
+        "check", "print",       "from-jax-text", "jvp",      "linearize", "transpose", "vjp",
+        "grad",  "hvp",         "jacfwd",        "jacrev",   "vmap",      "run",       "time",
+        "cost",  "residuals",   "policies",      "budget",   "memory",    "schedule",  "plan",
+        "lower", "check-grads", "emit-c",        "sparsity", "hessian",   "advise",    NULL};
     if (argc < 2) {
         (void)fputs(usage, stderr);
         return TN_CLI_USAGE;

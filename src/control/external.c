@@ -89,6 +89,12 @@ static int64_t floats(size_t n, const tn_type *const *t) {
     return sum;
 }
 
+static bool gives_floats(const tn_i_external *x) {
+    for (size_t j = 0; j < x->spec.nout; j++)
+        if (tn_i_is_float(x->out[j]->dtype)) return true;
+    return false;
+}
+
 static tn_status copy_sparsity(tn_ctx *c, const tn_sparsity *s, tn_i_external *x) {
     tn_sparsity_arrays a = {.size = sizeof a};
     if (!s) return TN_OK;
@@ -354,7 +360,7 @@ static void jvp_external(tn_i_rule *r, const tn_i_var *din, tn_i_var *dout) {
         emit_linear(r, x, din, dout);
     else if (x->spec.jvp || x->spec.vjp)
         emit_jvp(r, x, din, dout);
-    else
+    else if (gives_floats(x))
         tn_i_rule_fail(r, TN_ERULE, -1, "external function '%s' has neither a jvp nor a vjp callback", x->spec.name);
 }
 

@@ -532,6 +532,63 @@ static void test_refusals(void **state) {
     }
 }
 
+/* What has no float outputs needs no rules: derivatives call it once, whatever the schedule of its loop. */
+static int count_calls(void *user, const void *const *in, void *const *out) {
+    (void)in;
+    *(int32_t *)out[0] = ++*(int *)user;
+    return 0;
+}
+static int count_only(void *user, const void *const *in, void *const *out) {
+    (void)in, (void)out;
+    ++*(int *)user;
+    return 0;
+}
+static void told_step(const tn_val *carry, const tn_val *x, tn_val *next, tn_val *y, void *user) {
+    tn_val calls;
+    (void)x, (void)y, (void)user;
+    tn_external_many(tn_val_ctx(carry[0]), "tell", 1, carry, 1, &calls);
+    tn_external_many(tn_val_ctx(carry[0]), "only", 1, carry, 0, NULL);
+    next[0] = tn_add(tn_sin(carry[0]), tn_mul(tn_convert(calls, TN_F64), 0.0));
+}
+static tn_val told(const tn_val *in, void *user) {
+    tn_val y;
+    tn_scan(tn_val_ctx(in[0]), told_step, NULL, .ncarry = 1, .init = in, .carry = &y, .length = 12, .schedule = user);
+    return y;
+}
+
+static void test_without_floats(void **state) {
+    static const char *const schedules[] = {"all_save", "revolve:3", "periodic:4"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(schedules); i++) {
+        tn_ctx *c = checked();
+        const tn_type x = tn_f64(), n = tn_i32();
+        int told_n = 0, only_n = 0;
+        tn_external_spec s = {.size = sizeof s,
+                              .name = "tell",
+                              .nin = 1,
+                              .nout = 1,
+                              .in = &x,
+                              .out = &n,
+                              .fn = count_calls,
+                              .user = &told_n,
+                              .effect = true};
+        assert_int_equal(tn_external_register(c, &s), TN_OK);
+        s.name = "only", s.nout = 0, s.fn = count_only, s.user = &only_n;
+        assert_int_equal(tn_external_register(c, &s), TN_OK);
+        tn_fn *f = tn_trace(c, told, (void *)(uintptr_t)schedules[i], 1, TN_TYPES(tn_f64()));
+        if (!f) fail_msg("%s", tn_error(c));
+        tn_fn *g = tn_value_and_grad(f, NULL, NULL), *h = tn_jvp(f, NULL);
+        if (!g || !h) fail_msg("%s: %s", schedules[i], tn_error(c));
+        double at = 0.7, dx = 1, y, dy, forward[2];
+        run(g, TN_INPUTS(&at), TN_OUTPUTS(&y, &dy));
+        assert_int_equal(told_n, 12);
+        assert_int_equal(only_n, 12);
+        run(h, TN_INPUTS(&at, &dx), TN_OUTPUTS(&forward[0], &forward[1]));
+        assert_true(forward[0] == y && fabs(forward[1] - dy) < 1e-15);
+        tn_ctx_free(c);
+    }
+}
+
 static void two_outputs(const tn_val *in, tn_val *out, void *user) {
     out[0] = needs_it(in, user);
     out[1] = tn_mul(out[0], in[0]);
@@ -675,6 +732,7 @@ int main(void) {
         cmocka_unit_test(test_jacobians),
         cmocka_unit_test(test_assertions),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_without_floats),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_older_options),

@@ -505,6 +505,63 @@ static void test_backward_begins(void **state) {
     tn_ctx_free(c);
 }
 
+/* ---- tn_memory_profile ------------------------------------------------------------------ */
+
+typedef struct told {
+    size_t n, most, kept_at, at;
+    bool placed;
+} told;
+
+static void add_step(void *user, const tn_memory_step *s) {
+    told *t = user;
+    assert_int_equal(s->size, sizeof *s);
+    assert_true(s->kept <= s->bytes);
+    if (s->bytes > t->most) t->most = s->bytes;
+    if (t->n == t->at) t->kept_at = s->kept;
+    t->placed |= strcmp(s->file, "test.tn") == 0 && s->line > 0 && *s->primitive;
+    t->n++;
+}
+
+static void test_profile(void **state) {
+    static const char *const policies[] = {"everything_saveable", "nothing_saveable", "min_cut", "dots_saveable"};
+    (void)state;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        tn_ctx *c = checked();
+        tn_fn *f = parse(c, network);
+        const tn_policy p = {.size = sizeof p, .name = policies[i]};
+        tn_memory_report r = {.size = sizeof r};
+        assert_int_equal(tn_memory_profile(f, NULL, &p, &r, NULL, NULL), TN_OK);
+        told t = {.at = r.backward};
+        assert_int_equal(tn_memory_profile(f, NULL, &p, &r, add_step, &t), TN_OK);
+        assert_int_equal(t.n, r.steps);
+        assert_int_equal(t.most, r.most_bytes);
+        assert_int_equal(t.kept_at, r.kept_bytes);
+        assert_true(t.placed && r.backward < r.steps && r.most_bytes <= r.peak_bytes);
+        tn_exec *e = tn_compile(tn_vjp(f, NULL, &p), NULL);
+        assert_int_equal(tn_exec_bytes(e), r.peak_bytes);
+        tn_exec_free(e);
+        tn_ctx_free(c);
+    }
+}
+
+static void test_profile_refused(void **state) {
+    (void)state;
+    tn_ctx *c = checked();
+    tn_fn *f = parse(c, network), *whole = parse(c, "{ lambda n:i32[] . let m:i32[] = add n n in (m,) }");
+    tn_memory_report r = {.size = sizeof r}, none = {0};
+    const tn_policy p = {.size = sizeof p, .name = "no_such"};
+    assert_int_equal(tn_memory_profile(NULL, NULL, NULL, &r, NULL, NULL), TN_EINVAL);
+    assert_int_equal(tn_memory_profile(f, NULL, NULL, NULL, NULL, NULL), TN_EINVAL);
+    assert_int_equal(tn_memory_profile(f, NULL, NULL, &none, NULL, NULL), TN_EINVAL);
+    assert_non_null(strstr(tn_error(c), "tn_memory_profile: the report"));
+    tn_error_clear(c);
+    assert_int_equal(tn_memory_profile(f, NULL, &p, &r, NULL, NULL), TN_EINVAL);
+    assert_non_null(strstr(tn_error(c), "no_such"));
+    tn_error_clear(c);
+    assert_int_equal(tn_memory_profile(whole, (&(tn_wrt_list){1, (const int[]){0}}), NULL, &r, NULL, NULL), TN_EINVAL);
+    tn_ctx_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_joined),
@@ -518,6 +575,8 @@ int main(void) {
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_failing_allocations),
         cmocka_unit_test(test_backward_begins),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_profile_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,9 @@ static void sizes(void **state) {
     tn_budget_report budget = {0};
     assert_int_equal(tn_memory_budget(f, NULL, 100, &budget), TN_EINVAL);
     says(c, TN_EINVAL, "size is not set");
+    tn_memory_report memory = {0};
+    assert_int_equal(tn_memory_profile(f, NULL, NULL, &memory, NULL, NULL), TN_EINVAL);
+    says(c, TN_EINVAL, "size is not set");
     tn_schedule_counts none = {0};
     assert_int_equal(tn_schedule_cost(c, "nothing", 3, NULL, &none), TN_EINVAL);
     tn_profile_totals profiled = {0};
