@@ -176,7 +176,17 @@ void tn_i_l_store_like(tn_i_l_builder *b, const tn_i_l_op *o, const tn_i_l_where
     store(b, w, o->update, o->code, x);
 }
 
+/* Element e of a constant array is known, or all of them are the same. */
+static bool is_known(const tn_i_l_array *a, const tn_i_affine *e) {
+    const char *const data = a->data;
+    const size_t size = tn_i_dtype_size(a->dtype);
+    if (!data || e->at < 0 || e->at >= a->count) return false;
+    return e->n == 0 || memcmp(data, data + size, (size_t)(a->count - 1) * size) == 0;
+}
+
 uint32_t tn_i_l_load_at(tn_i_l_builder *b, uint32_t array, tn_i_affine e) {
+    const tn_i_l_array *a = !b->failed && array < b->p->narray ? &b->p->array[array] : NULL;
+    if (a && is_known(a, &e)) return tn_i_l_number(b, tn_i_holder(a->dtype), tn_i_l_get(a->dtype, a->data, e.at));
     return tn_i_l_load(b, &(tn_i_l_where){.array = array, .e = e});
 }
 

@@ -336,6 +336,7 @@ typedef struct tn_i_l_where {
     uint32_t mask, otherwise; /* masked: a bool; a LOAD's value where it is false */
 } tn_i_l_where;
 uint32_t tn_i_l_load(tn_i_l_builder *b, const tn_i_l_where *w);
+/* The plain one; of a constant that is known, or all of whose elements are the same, a number. */
 uint32_t tn_i_l_load_at(tn_i_l_builder *b, uint32_t array, tn_i_affine e);
 void tn_i_l_store(tn_i_l_builder *b, const tn_i_l_where *w, uint32_t x);
 void tn_i_l_store_at(tn_i_l_builder *b, uint32_t array, tn_i_affine e, uint32_t x);

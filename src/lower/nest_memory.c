@@ -1,5 +1,4 @@
 /* Memory of nests: arrays, boxes, lookups, and elements that are other numbers than the rest of their rows. */
-#include "loop/inside.h"
 #include "lower/nest_i.h"
 #include "plan/plan.h"
 
@@ -103,15 +102,13 @@ uint32_t tn_i_lower_load(tn_i_lowering *w, const tn_i_nest_op *o) {
     const tn_i_nest_array *a = &w->n->array[o->array];
     const uint32_t otherwise = a->boxed ? w->value[o->nin ? o->in[0] : a->fill] : TN_L_NONE;
     if (w->array[o->array] == TN_L_NONE) return otherwise;
-    tn_i_l_where at = {.array = w->array[o->array], .e = tn_i_lower_address(w, a, o->array, open_loops(w->n, o))};
-    const tn_i_l_array *from = w->b->failed ? NULL : &w->b->p->array[at.array];
-    if (from && from->data && !a->boxed && at.e.n == 0) /* a number, as operations want to know */
-        return tn_i_l_number(w->b, o->dtype, tn_i_l_get(from->dtype, from->data, at.e.at));
-    const uint32_t mask = a->boxed ? inside(w, a) : TN_L_NONE;
-    at.masked = mask != TN_L_NONE;
-    at.mask = mask;
-    at.otherwise = otherwise;
-    return tn_i_l_load(w->b, &at);
+    const tn_i_affine e = tn_i_lower_address(w, a, o->array, open_loops(w->n, o));
+    const tn_i_l_where at = {.array = w->array[o->array],
+                             .e = e,
+                             .masked = true,
+                             .mask = a->boxed ? inside(w, a) : TN_L_NONE,
+                             .otherwise = otherwise};
+    return at.mask == TN_L_NONE ? tn_i_l_load_at(w->b, at.array, e) : tn_i_l_load(w->b, &at);
 }
 
 uint32_t tn_i_lower_is_index(tn_i_l_builder *b, uint32_t x, int64_t last) {

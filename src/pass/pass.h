@@ -30,7 +30,6 @@ tn_i_loops *tn_i_passes(tn_i_loops *p, const tn_i_machine *m, const char *last);
 tn_i_pass_fn tn_i_pass_collapse, tn_i_pass_diagonals, tn_i_pass_partition, tn_i_pass_unroll, tn_i_pass_promote,
     tn_i_pass_fission, tn_i_pass_sums, tn_i_pass_hoist, tn_i_pass_parallelize, tn_i_pass_vectorize_outer,
     tn_i_pass_vectorize, tn_i_pass_dead, tn_i_pass_pack, tn_i_pass_rows, tn_i_pass_fuse, tn_i_pass_share,
-    tn_i_pass_conditions, tn_i_pass_unswitch, tn_i_pass_cse, tn_i_pass_sums_straight, tn_i_pass_constants,
-    tn_i_pass_interchange;
+    tn_i_pass_conditions, tn_i_pass_unswitch, tn_i_pass_cse, tn_i_pass_sums_straight, tn_i_pass_interchange;
 
 #endif

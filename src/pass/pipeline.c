@@ -4,7 +4,6 @@
 #include <string.h>
 
 const tn_i_pass tn_i_pipeline[] = {
-    {"constants", tn_i_pass_constants},             /* loads of constants */
     {"interchange", tn_i_pass_interchange},         /* loops over results, outside of those over elements */
     {"unroll", tn_i_pass_unroll},                   /* short loops where iterations follow one another */
     {"sums_straight", tn_i_pass_sums_straight},     /* reductions of few elements in one block */
