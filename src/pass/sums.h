@@ -46,13 +46,16 @@ typedef struct tn_i_summing {
 static inline bool tn_i_summing_arg(const tn_i_reduction *r) { return r->fold > TN_FOLD_MIN; }
 /* That is looked for one by one: no lanes. */
 static inline bool tn_i_summing_alone(const tn_i_reduction *r) { return r->kind == TN_SUMMING_ROW && r->lanes == 1; }
-/* Of numbers of elements, of which there are so many: as narrow as the elements, so that both are as many to a vector.
- */
-static inline int tn_i_summing_where(const tn_i_reduction *r) {
-    return r->n <= INT32_MAX && tn_i_dtype_size(r->dtype) <= 4 ? TN_I32 : TN_I64;
+/* Of numbers of n elements: as narrow as the elements, so that both are as many to a vector. */
+static inline int tn_i_summing_where(int64_t n, int dtype) {
+    return n <= INT32_MAX && tn_i_dtype_size(dtype) <= 4 ? TN_I32 : TN_I64;
 }
-/* Whether x is better than the best so far: larger (smaller), or the first NaN. */
-uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best);
+/* An element, and where it is: of argmax and argmin, the best so far. */
+typedef struct tn_i_best {
+    uint32_t x, at;
+} tn_i_best;
+/* `next` where it is better than `best`: larger (smaller), or the first NaN. */
+tn_i_best tn_i_summing_best(tn_i_l_builder *b, int fold, int dtype, tn_i_best best, tn_i_best next);
 uint32_t tn_i_summing_fold(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t y);
 uint32_t tn_i_summing_identity(tn_i_summing *z, const tn_i_reduction *r);
 int64_t tn_i_summing_levels(int64_t leaves);

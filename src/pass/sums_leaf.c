@@ -6,35 +6,28 @@
 
 /* ---- one leaf ---- */
 
-/* What a lane has so far: of argmax and argmin, the best, and where it is. */
-typedef struct lane {
-    uint32_t x, at;
-} lane;
-
-/* Element `at` on is folded into the lanes, where the mask is true. */
+/* Element `at` on is folded into the lanes, where the mask is true: into what each has so far, or the best of it. */
 static void fold_all(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, tn_i_summing_body *body,
-                     uint32_t mask, lane *l) {
+                     uint32_t mask, tn_i_best *l) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t x[TN_SUMMING_TOGETHER], here = TN_L_NONE;
+    uint32_t x[TN_SUMMING_TOGETHER];
     body(z, r, n, at, mask, x);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t take = mask, v = x[i];
-        if (tn_i_summing_arg(r[i])) {
-            take = tn_i_summing_better(z, r[i], v, l[i].x);
-            if (mask != TN_L_NONE) take = tn_i_l_map(b, TN_L_and, take, mask, TN_L_NONE);
-            if (here == TN_L_NONE) here = tn_i_l_index(b, tn_i_summing_where(r[i]), at);
-            l[i].at = tn_i_l_map(b, TN_L_select, take, here, l[i].at);
-        } else
-            v = tn_i_summing_fold(z, r[i], l[i].x, v);
-        l[i].x = take == TN_L_NONE ? v : tn_i_l_map(b, TN_L_select, take, v, l[i].x);
+        const bool arg = tn_i_summing_arg(r[i]);
+        tn_i_best next = {arg ? x[i] : tn_i_summing_fold(z, r[i], l[i].x, x[i]), TN_L_NONE};
+        if (arg) next.at = tn_i_l_index(b, tn_i_summing_where(r[i]->n, r[i]->dtype), at);
+        if (arg) next = tn_i_summing_best(b, r[i]->fold, r[i]->dtype, l[i], next);
+        if (mask != TN_L_NONE) next.x = tn_i_l_map(b, TN_L_select, mask, next.x, l[i].x);
+        if (mask != TN_L_NONE && arg) next.at = tn_i_l_map(b, TN_L_select, mask, next.at, l[i].at);
+        l[i] = next;
     }
 }
 
 /* `rounds` elements of each of the lanes, as far apart as there are lanes. */
 static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t lanes,
-                      int64_t rounds, tn_i_summing_body *body, lane *l) {
+                      int64_t rounds, tn_i_summing_body *body, tn_i_best *l) {
     tn_i_l_builder *b = z->c.b;
-    lane carry[TN_SUMMING_TOGETHER];
+    tn_i_best carry[TN_SUMMING_TOGETHER];
     if (rounds == 1) {
         fold_all(z, r, n, at, body, TN_L_NONE, l);
         return;
@@ -58,12 +51,12 @@ static void rounds_of(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_
 }
 
 /* The best goes from leaf to leaf in memory, but that of a short row. */
-static void begin_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, lane *l) {
+static void begin_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, tn_i_best *l) {
     for (uint32_t i = 0; i < n; i++) {
         if (!tn_i_summing_arg(r[i])) continue;
         if (tn_i_summing_alone(r[i])) {
             l[i].x = tn_i_summing_identity(z, r[i]);
-            l[i].at = tn_i_l_number(z->c.b, tn_i_summing_where(r[i]), 0);
+            l[i].at = tn_i_l_number(z->c.b, tn_i_summing_where(r[i]->n, r[i]->dtype), 0);
             continue;
         }
         l[i].x = tn_i_l_load_at(z->c.b, r[i]->lane, at);
@@ -71,7 +64,7 @@ static void begin_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, t
     }
 }
 
-static void end_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, const lane *l) {
+static void end_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, const tn_i_best *l) {
     for (uint32_t i = 0; i < n; i++) {
         if (!tn_i_summing_arg(r[i])) continue;
         if (tn_i_summing_alone(r[i])) {
@@ -86,7 +79,7 @@ static void end_lanes(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_
 void tn_i_summing_leaf(tn_i_summing *z, tn_i_reduction *const *r, uint32_t n, tn_i_affine at, int64_t count,
                        tn_i_summing_body *body, uint32_t *x) {
     tn_i_l_builder *b = z->c.b;
-    lane l[TN_SUMMING_TOGETHER];
+    tn_i_best l[TN_SUMMING_TOGETHER];
     int64_t lanes = 1;
     while (lanes < count && lanes < TN_LANES && r[0]->lanes > 1) lanes *= 2;
     const int64_t rounds = count / lanes, rest = count % lanes;

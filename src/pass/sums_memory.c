@@ -22,6 +22,8 @@ static void fill(tn_i_summing *z, const tn_i_reduction *r, uint32_t array, int64
     tn_i_l_close(z->c.b);
 }
 
+static int where_of(const tn_i_reduction *r) { return tn_i_summing_where(r->n, r->dtype); }
+
 /* Of a row each lane has its own. */
 static int64_t bests(const tn_i_reduction *r) { return r->kind == TN_SUMMING_ROW ? r->lanes : r->count; }
 
@@ -36,7 +38,7 @@ static void make_arrays(tn_i_summing *z, tn_i_reduction *r) {
     if (tn_i_summing_alone(r)) return;
     if (tn_i_summing_arg(r)) {
         r->lane = tn_i_l_scratch(z->c.b, "best", r->dtype, bests(r), 0);
-        r->stack = tn_i_l_scratch(z->c.b, "where", tn_i_summing_where(r), bests(r), 0);
+        r->stack = tn_i_l_scratch(z->c.b, "where", where_of(r), bests(r), 0);
         return;
     }
     r->lane = tn_i_l_scratch(z->c.b,
@@ -57,7 +59,7 @@ void tn_i_summing_begin(tn_i_summing *z, tn_i_reduction *r) {
     if (in_leaves(r) && r->before == 0 && !r->split) fill(z, r, r->lane, r->lanes * r->count);
     if (!tn_i_summing_arg(r) || tn_i_summing_alone(r)) return;
     fill(z, r, r->lane, bests(r));
-    const int where = tn_i_summing_where(r);
+    const int where = where_of(r);
     const uint32_t zero = tn_i_l_number(z->c.b, where, 0), loop = vector_loop(z, bests(r), where);
     tn_i_l_store_at(z->c.b, r->stack, tn_i_affine_loop(loop, 1, 0), zero);
     tn_i_l_close(z->c.b);
@@ -204,41 +206,44 @@ void tn_i_summing_split(tn_i_summing *z, uint32_t k, loop_body *body) {
 
 /* ---- the best ---- */
 
-uint32_t tn_i_summing_better(tn_i_summing *z, const tn_i_reduction *r, uint32_t x, uint32_t best) {
-    const bool most = r->fold == TN_FOLD_ARGMAX;
-    if (!tn_i_is_float(r->dtype)) return two(z, most ? TN_L_gt : TN_L_lt, x, best);
-    const uint32_t no_better = two(z, most ? TN_L_le : TN_L_ge, x, best), number = two(z, TN_L_eq, best, best);
-    return two(z, TN_L_and, tn_i_l_map(z->c.b, TN_L_not, no_better, TN_L_NONE, TN_L_NONE), number);
+static tn_i_best either(tn_i_l_builder *b, uint32_t p, tn_i_best x, tn_i_best y) {
+    return (tn_i_best){tn_i_l_map(b, TN_L_select, p, x.x, y.x), tn_i_l_map(b, TN_L_select, p, x.at, y.at)};
+}
+
+tn_i_best tn_i_summing_best(tn_i_l_builder *b, int fold, int dtype, tn_i_best best, tn_i_best next) {
+    const bool most = fold == TN_FOLD_ARGMAX;
+    if (!tn_i_is_float(dtype))
+        return either(b, tn_i_l_map(b, most ? TN_L_gt : TN_L_lt, next.x, best.x, TN_L_NONE), next, best);
+    const uint32_t behind = tn_i_l_map(b, most ? TN_L_le : TN_L_ge, next.x, best.x, TN_L_NONE),
+                   nan = tn_i_l_map(b, TN_L_ne, best.x, best.x, TN_L_NONE);
+    return either(b, tn_i_l_map(b, TN_L_or, behind, nan, TN_L_NONE), best, next);
+}
+
+static tn_i_best load_best(tn_i_summing *z, const tn_i_reduction *r, tn_i_affine at) {
+    return (tn_i_best){tn_i_l_load_at(z->c.b, r->lane, at), tn_i_l_load_at(z->c.b, r->stack, at)};
 }
 
 static void into_best(tn_i_summing *z, const tn_i_reduction *r, uint32_t x) {
     tn_i_l_builder *b = z->c.b;
     const tn_i_affine at = result_of(z, r);
-    const uint32_t best = tn_i_l_load_at(b, r->lane, at), where = tn_i_l_load_at(b, r->stack, at);
-    const uint32_t better = tn_i_summing_better(z, r, x, best);
-    const uint32_t here = tn_i_l_index(b, tn_i_summing_where(r), tn_i_summing_element(z, r, r->nloop));
-    tn_i_l_store_at(b, r->lane, at, tn_i_l_map(b, TN_L_select, better, x, best));
-    tn_i_l_store_at(b, r->stack, at, tn_i_l_map(b, TN_L_select, better, here, where));
+    const tn_i_best next = {x, tn_i_l_index(b, where_of(r), tn_i_summing_element(z, r, r->nloop))},
+                    best = tn_i_summing_best(b, r->fold, r->dtype, load_best(z, r, at), next);
+    tn_i_l_store_at(b, r->lane, at, best.x);
+    tn_i_l_store_at(b, r->stack, at, best.at);
 }
 
-/* Which lane has it: the better one, and of equals, or NaNs, the first. */
+/* Which lane has it: of equals, or NaNs, the first element. */
 static uint32_t best_lane(tn_i_summing *z, const tn_i_reduction *r) {
     tn_i_l_builder *b = z->c.b;
-    uint32_t x[TN_LANES], at[TN_LANES];
-    for (int64_t l = 0; l < r->lanes; l++) {
-        x[l] = tn_i_l_load_at(b, r->lane, tn_i_affine_number(l));
-        at[l] = tn_i_l_load_at(b, r->stack, tn_i_affine_number(l));
-    }
+    tn_i_best lane[TN_LANES];
+    for (int64_t l = 0; l < r->lanes; l++) lane[l] = load_best(z, r, tn_i_affine_number(l));
     for (int64_t h = TN_LANES / 2; h > 0; h /= 2)
         for (int64_t l = 0; l < h && l + h < r->lanes; l++) {
-            const uint32_t y = x[l + h], better = tn_i_summing_better(z, r, y, x[l]),
-                           worse = tn_i_summing_better(z, r, x[l], y), first = two(z, TN_L_lt, at[l + h], at[l]);
-            const uint32_t equal = tn_i_l_map(b, TN_L_not, two(z, TN_L_or, better, worse), TN_L_NONE, TN_L_NONE);
-            const uint32_t take = two(z, TN_L_or, better, two(z, TN_L_and, equal, first));
-            x[l] = tn_i_l_map(b, TN_L_select, take, y, x[l]);
-            at[l] = tn_i_l_map(b, TN_L_select, take, at[l + h], at[l]);
+            const uint32_t first = two(z, TN_L_lt, lane[l].at, lane[l + h].at);
+            lane[l] = tn_i_summing_best(b, r->fold, r->dtype, either(b, first, lane[l], lane[l + h]),
+                                        either(b, first, lane[l + h], lane[l]));
         }
-    return at[0];
+    return lane[0].at;
 }
 
 /* ---- elements in a buffer ---- */
@@ -341,5 +346,5 @@ uint32_t tn_i_summing_total(tn_i_summing *z, tn_i_reduction *r, const tn_i_l_op 
     const uint32_t where = tn_i_summing_alone(r) ? r->total
                            : row                 ? best_lane(z, r)
                                                  : tn_i_l_load_at(z->c.b, r->stack, at);
-    return o->dtype == tn_i_summing_where(r) ? where : tn_i_l_convert(z->c.b, o->dtype, where);
+    return o->dtype == where_of(r) ? where : tn_i_l_convert(z->c.b, o->dtype, where);
 }

@@ -1,7 +1,7 @@
 /* Reductions of few elements, all of which are in the block of their REDUCE, as short loops written out leave them
  * (unroll.c), are operations: lanes and halves of one leaf, in the one order that loop/loop.h lays down, and of argmax
  * and argmin comparisons, one after another. */
-#include "pass/inside.h"
+#include "pass/sums.h"
 
 typedef struct straight {
     const tn_i_loops *p;
@@ -70,34 +70,20 @@ static uint32_t total(straight *z, const tn_i_l_op *o) {
     return n ? lane[0] : tn_i_l_number(b, r->dtype, tn_i_l_identity(r->code, r->dtype));
 }
 
-/* x is no better than the best so far: of equals the first one stays, as does a NaN. */
-static uint32_t no_better(tn_i_l_builder *b, bool most, int dtype, uint32_t x, uint32_t best) {
-    const uint32_t behind = tn_i_l_map(b, most ? TN_L_le : TN_L_ge, x, best, TN_L_NONE);
-    return tn_i_is_float(dtype)
-               ? tn_i_l_map(b, TN_L_or, behind, tn_i_l_map(b, TN_L_ne, best, best, TN_L_NONE), TN_L_NONE)
-               : behind;
-}
-
-/* Where the best of the elements of one result is.  Numbers are as wide as the elements, so that both are as many to a
- * vector. */
+/* Where the best of the elements of one result is. */
 static uint32_t place(straight *z, const tn_i_l_op *o) {
     const tn_i_loops *p = z->p;
     const tn_i_l_op *r = &p->op[o->in[0]];
     tn_i_l_builder *b = z->c.b;
-    const int as = tn_i_dtype_size(r->dtype) <= 4 ? TN_I32 : TN_I64;
-    uint32_t best = TN_L_NONE, where = tn_i_l_number(b, as, 0), n = 0;
+    const int as = tn_i_summing_where(TN_LEAF, r->dtype);
+    tn_i_best best = {TN_L_NONE, tn_i_l_number(b, as, 0)};
+    uint32_t n = 0;
     for (uint32_t k = z->first[o->in[0]]; k != TN_L_NONE; k = z->next[k]) {
         if (p->op[k].at.at != o->at.at) continue;
-        const uint32_t x = z->c.value[p->op[k].in[1]], at = n++;
-        if (at == 0) {
-            best = x;
-            continue;
-        }
-        const uint32_t stays = no_better(b, r->code == TN_FOLD_ARGMAX, r->dtype, x, best);
-        where = tn_i_l_map(b, TN_L_select, stays, where, tn_i_l_number(b, as, at));
-        best = tn_i_l_map(b, TN_L_select, stays, best, x);
+        const tn_i_best next = {z->c.value[p->op[k].in[1]], n ? tn_i_l_number(b, as, n) : best.at};
+        best = n++ ? tn_i_summing_best(b, r->code, r->dtype, best, next) : next;
     }
-    return as == o->dtype ? where : tn_i_l_convert(b, o->dtype, where);
+    return as == o->dtype ? best.at : tn_i_l_convert(b, o->dtype, best.at);
 }
 
 static void copy(straight *z, uint32_t k) {

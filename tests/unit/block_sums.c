@@ -175,7 +175,7 @@ static void same_bits_of_rows(void **state) {
 static void best_of_rows(const tn_val *in, tn_val *out, void *user) {
     const int how = *(int *)user;
     const tn_val x = tn_sub(in[0], tn_mul(in[1], in[0])), i = tn_argmax(x, 1);
-    out[0] = how & 1 ? tn_add(i, tn_argmin(x, 1)) : i;
+    out[0] = how & 1 ? tn_add(i, tn_argmin(how & 2 ? tn_convert(x, TN_F32) : x, 1)) : i;
     out[1] = how & 2 ? tn_max_axes(x, tn_ints(1)) : tn_neg(in[0]);
     if (how & 4) out[1] = tn_add(tn_sum_axes(x, tn_ints(1)), tn_min_axes(x, tn_ints(1)));
 }
