@@ -6,7 +6,10 @@
 #include "base/machine.h"
 #include "pass/inside.h"
 
-static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n);
+static bool is_loop(const tn_i_loops *p, uint32_t k, int64_t most, int64_t *n);
+
+/* A loop of few iterations. */
+static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) { return is_loop(p, k, TN_M_UNROLL_ITERATIONS, n); }
 
 /* What a reduction is made of. */
 static bool reduces(const tn_i_l_op *o) {
@@ -26,12 +29,13 @@ static bool is_plain(const tn_i_loops *p, uint32_t first, uint32_t last) {
     return true;
 }
 
-/* A loop of few iterations that nothing reads from.  What calls functions calls them for all iterations at once. */
-static bool is_short(const tn_i_loops *p, uint32_t k, int64_t *n) {
+/* A loop of at most so many iterations that nothing reads from.  What calls functions calls them for all iterations at
+ * once. */
+static bool is_loop(const tn_i_loops *p, uint32_t k, int64_t most, int64_t *n) {
     const tn_i_l_op *o = &p->op[k];
     const uint8_t behind = o->to + 1 < p->nop ? p->op[o->to + 1].kind : TN_L_END;
-    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) &&
-           *n <= TN_M_UNROLL_ITERATIONS && behind != TN_L_LAST && behind != TN_L_HALVES && is_plain(p, k + 1, o->to) &&
+    return o->kind == TN_L_FOR && !o->vector && !o->parallel && tn_i_l_known_count(p, k, n) && *n <= most &&
+           behind != TN_L_LAST && behind != TN_L_HALVES && is_plain(p, k + 1, o->to) &&
            (*n < 2 || !tn_i_l_calls(p, k + 1, o->to));
 }
 
@@ -101,76 +105,59 @@ static bool is_wide(const tn_i_loops *p, uint32_t k, bool *own) {
 /* Loop k, in a loop of several rows, feeds reductions of its own row, with and without places. */
 static bool is_mixed_row(const unroller *z, uint32_t k, int64_t *n) {
     const tn_i_loops *p = z->c.p;
-    const tn_i_l_op *o = &p->op[k];
-    const uint32_t rows = z->around[k];
+    const uint32_t rows = z->around[k], last = p->op[k].to;
     uint32_t places = 0, others = 0;
     int64_t m;
-    if (o->kind != TN_L_FOR || o->vector || o->parallel || rows == TN_L_NONE || p->op[rows].kind != TN_L_FOR)
+    if (p->op[k].kind != TN_L_FOR || rows == TN_L_NONE || p->op[rows].kind != TN_L_FOR) return false;
+    if (!tn_i_l_known_count(p, rows, &m) || m < 2 || !is_loop(p, k, TN_M_SUM_OPERATIONS / (last - k), n) || *n < 2)
         return false;
-    if (!tn_i_l_known_count(p, rows, &m) || m < 2 || !tn_i_l_known_count(p, k, n) || *n < 2) return false;
-    if ((int64_t)(o->to - k) * *n > TN_M_SUM_OPERATIONS) return false;
-    for (uint32_t i = k + 1; i < o->to; i++) {
+    for (uint32_t i = k + 1; i < last; i++) {
         const tn_i_l_op *x = &p->op[i];
-        if (x->kind != TN_L_INTO) {
-            if (!tn_i_l_straight(p, i, i + 1)) return false;
-            continue;
-        }
-        if (z->around[x->in[0]] != rows || x->at.n || p->op[x->in[0]].hi != 1) return false;
+        if (tn_i_l_straight(p, i, i + 1)) continue;
+        if (x->kind != TN_L_INTO || z->around[x->in[0]] != rows || x->at.n || p->op[x->in[0]].hi != 1) return false;
         *(p->op[x->in[0]].code > TN_FOLD_MIN ? &places : &others) += 1;
     }
-    return places && others && !tn_i_l_calls(p, k + 1, o->to);
+    return places && others;
 }
 
-/* Copies operations first .. last - 1, which stand in a loop in which iterations follow one another. */
-static void copy_steps(unroller *z, uint32_t first, uint32_t last) {
+/* Loop k is written out; follow: it stands in a loop in which iterations follow one another. */
+static bool is_written(const unroller *z, uint32_t k, bool follow, int64_t *n) {
+    const tn_i_loops *p = z->c.p;
+    if (!follow) return is_mixed_row(z, k, n);
+    return written_out(z, k) && (z->inside || z->c.b->p->nop <= TN_M_UNROLL_OPERATIONS) && tn_i_l_known_count(p, k, n);
+}
+
+/* Copies operations first .. last - 1. */
+static void copy(unroller *z, uint32_t first, uint32_t last, bool follow) {
     tn_i_l_copy *c = &z->c;
     const tn_i_loops *p = c->p;
     const bool inside = z->inside;
     for (uint32_t i = first; i < last && !c->b->failed; i++) {
         int64_t n;
-        if (is_wide(p, i, z->own)) {
-            tn_i_l_copy_ops(c, i, p->op[i].to + 1);
+        if (follow && is_wide(p, i, z->own)) {
+            copy(z, i, p->op[i].to + 1, false);
             i = p->op[i].to;
             continue;
         }
-        if (p->op[i].kind != TN_L_FOR || !written_out(z, i) || (!inside && c->b->p->nop > TN_M_UNROLL_OPERATIONS)) {
+        if (!is_written(z, i, follow, &n)) {
             tn_i_l_copy_op(c, i);
             continue;
         }
-        (void)tn_i_l_known_count(p, i, &n);
         z->inside = true;
         for (int64_t j = 0; j < n; j++) {
             tn_i_l_copy_loop(c, i, tn_i_affine_number(j));
-            copy_steps(z, i + 1, p->op[i].to);
+            copy(z, i + 1, p->op[i].to, follow);
         }
         z->inside = inside;
         i = p->op[i].to;
     }
 }
 
-static void copy_rows(unroller *z, uint32_t first, uint32_t last) {
-    int64_t n;
-    for (uint32_t i = first; i < last && !z->c.b->failed; i++) {
-        if (!is_mixed_row(z, i, &n)) {
-            tn_i_l_copy_op(&z->c, i);
-            continue;
-        }
-        for (int64_t j = 0; j < n; j++) {
-            tn_i_l_copy_loop(&z->c, i, tn_i_affine_number(j));
-            tn_i_l_copy_ops(&z->c, i + 1, z->c.p->op[i].to);
-        }
-        i = z->c.p->op[i].to;
-    }
-}
-
-static void copy(unroller *z) {
+static void copy_all(unroller *z) {
     const tn_i_loops *p = z->c.p;
-    for (uint32_t k = 0; k < p->nop && !z->c.b->failed; k++) {
+    for (uint32_t k = 0; k < p->nop; k++) {
         const uint32_t last = p->op[k].kind == TN_L_FOR ? p->op[k].to : k;
-        if (follows(p, k, z->own))
-            copy_steps(z, k, last + 1);
-        else
-            copy_rows(z, k, last + 1);
+        copy(z, k, last + 1, follows(p, k, z->own));
         k = last;
     }
 }
@@ -186,7 +173,7 @@ tn_i_loops *tn_i_pass_unroll(tn_i_loops *p, const tn_i_machine *m) {
     if (!z.own || !z.few || (p->nop && !z.around)) b.failed = true;
     if (tn_i_l_copy_begin(&z.c, &b, p)) {
         find_few(&z);
-        copy(&z);
+        copy_all(&z);
     }
     tn_i_l_copy_end(&z.c);
     if (z.own) tn_i_free(p->ctx, z.own, n * sizeof *z.own);
