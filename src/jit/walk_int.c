@@ -192,9 +192,8 @@ tn_i_reg tn_i_w_integers(tn_i_walk *w, int code, int dtype, unsigned lanes, tn_i
     case TN_L_shr: return shift(w, code == TN_L_shl, dtype, lanes, x, y);
     case TN_L_div:
     case TN_L_rem:
-        if (dtype == TN_I32 && lanes > 1) return divided(w, code == TN_L_rem, lanes, x, y);
-        return lanes == 1 ? one_general(w, code, dtype, x, y) : tn_i_w_each(w, code, dtype, dtype, lanes, x, y);
     case TN_L_ctz:
+        if (code != TN_L_ctz && dtype == TN_I32 && lanes > 1) return divided(w, code == TN_L_rem, lanes, x, y);
         return lanes == 1 ? one_general(w, code, dtype, x, y) : tn_i_w_each(w, code, dtype, dtype, lanes, x, y);
     default: break;
     }
