@@ -142,6 +142,10 @@ void tn_i_w_general(tn_i_walk *w, unsigned op, unsigned size, tn_i_reg r, tn_i_r
 void tn_i_w_two(tn_i_walk *w, unsigned op, unsigned size, tn_i_reg r, tn_i_reg m);
 /* op m, imm where m, fixed, is read and written or only read. */
 void tn_i_w_imm(tn_i_walk *w, unsigned op, unsigned size, tn_i_reg m, int32_t imm);
+/* r is compared with m, with a number, of 64 bits; r is m where the condition is true. */
+void tn_i_w_cmp(tn_i_walk *w, tn_i_reg r, tn_i_reg m);
+void tn_i_w_cmp_number(tn_i_walk *w, tn_i_reg r, int64_t x);
+void tn_i_w_cmov(tn_i_walk *w, unsigned cc, tn_i_reg r, tn_i_reg m);
 void tn_i_w_set(tn_i_walk *w, tn_i_reg r, int64_t x);
 void tn_i_w_add(tn_i_walk *w, unsigned op, unsigned cc, int32_t imm); /* jumps, labels, blocks */
 /* With memory: r = op(v, memory), or the store of r; size of general registers or vectors. */

@@ -91,9 +91,9 @@ static int64_t index_step(tn_i_walk *w, const tn_i_l_op *o) {
 }
 
 /* rdx at least 0 and at most `most`.  That it is so already is what a processor guesses, and then nothing waits. */
-static void clamp(tn_i_walk *w, int32_t most) {
+static void clamp(tn_i_walk *w, int64_t most) {
     const int32_t below = tn_i_m_label(&w->m), fine = tn_i_m_label(&w->m);
-    tn_i_w_imm(w, TN_X_cmp_i, 8, TN_RDX_, most);
+    tn_i_w_cmp_number(w, TN_RDX_, most);
     tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_BE, fine);
     tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_L, below);
     tn_i_w_set(w, TN_RDX_, most);
@@ -103,30 +103,9 @@ static void clamp(tn_i_walk *w, int32_t most) {
     tn_i_w_add(w, TN_M_LABEL, 0, fine);
 }
 
-static void clamp_far(tn_i_walk *w, int64_t hi) {
-    const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, hi), least = tn_i_m_number(&w->m, TN_CLASS_G, 0);
-    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
-    in.r = TN_RDX_;
-    in.m = most;
-    tn_i_m_add(&w->m, &in);
-    in = tn_i_m_blank(TN_X_cmov, 8);
-    in.cc = TN_CC_G;
-    in.r = TN_RDX_;
-    in.m = most;
-    in.flags = TN_MI_R;
-    tn_i_m_add(&w->m, &in);
-    tn_i_w_imm(w, TN_X_cmp_i, 8, TN_RDX_, 0);
-    in.cc = TN_CC_L;
-    in.m = least;
-    tn_i_m_add(&w->m, &in);
-}
-
 unsigned tn_i_w_index_scaled(tn_i_walk *w, const tn_i_l_op *o) {
     const int64_t by = index_step(w, o);
-    if (o->hi <= INT32_MAX)
-        clamp(w, (int32_t)o->hi);
-    else
-        clamp_far(w, o->hi);
+    clamp(w, o->hi);
     if (scales(by)) return (unsigned)by;
     if (by >= INT32_MIN && by <= INT32_MAX)
         tn_i_w_general(w, TN_X_imul_i, 8, TN_RDX_, TN_RDX_, (int32_t)by);
@@ -228,11 +207,8 @@ static void trap_beyond(tn_i_walk *w, uint32_t array, int64_t bytes) {
     const tn_i_l_array *a = &w->p->array[array];
     const int64_t first = a->role == TN_L_CONST ? 0 : a->at, all = a->count * (int64_t)tn_i_dtype_size(a->dtype);
     const int32_t fine = tn_i_m_label(&w->m);
-    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
     tn_i_w_two(w, TN_X_sub, 8, TN_RAX_, tn_i_m_number(&w->m, TN_CLASS_G, first));
-    in.r = TN_RAX_;
-    in.m = tn_i_m_number(&w->m, TN_CLASS_G, all - bytes);
-    tn_i_m_add(&w->m, &in);
+    tn_i_w_cmp_number(w, TN_RAX_, all - bytes);
     /* of an array with less than that there is no such access: the limit is negative, and nothing is below it */
     if (all >= bytes) tn_i_w_add(w, TN_M_JUMP_IF, TN_CC_BE, fine);
     tn_i_w_add(w, TN_X_ud2, 0, 0);

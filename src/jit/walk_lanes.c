@@ -96,34 +96,18 @@ void tn_i_w_index(tn_i_walk *w, uint32_t k) {
 
 /* ---- predicates --------------------------------------------------------------------------------------------- */
 
-static void compare_rax(tn_i_walk *w, tn_i_reg m) {
-    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
-    in.r = TN_RAX_;
-    in.m = m;
-    tn_i_m_add(&w->m, &in);
-}
-
-static void move_if(tn_i_walk *w, unsigned cc, tn_i_reg to, tn_i_reg m) {
-    tn_i_mi in = tn_i_m_blank(TN_X_cmov, 8);
-    in.cc = (uint8_t)cc;
-    in.r = to;
-    in.m = m;
-    in.flags = TN_MI_R;
-    tn_i_m_add(&w->m, &in);
-}
-
 static void within_one(tn_i_walk *w, uint32_t k) {
     const tn_i_l_op *o = tn_i_w_o(w, k);
     tn_i_w_affine(w, TN_RAX_, &o->at);
     tn_i_w_set(w, TN_RCX_, 1);
     tn_i_w_set(w, TN_RDX_, 0);
     if (o->lo != INT64_MIN) {
-        compare_rax(w, tn_i_m_number(&w->m, TN_CLASS_G, o->lo));
-        move_if(w, TN_CC_L, TN_RCX_, TN_RDX_);
+        tn_i_w_cmp_number(w, TN_RAX_, o->lo);
+        tn_i_w_cmov(w, TN_CC_L, TN_RCX_, TN_RDX_);
     }
     if (o->hi != INT64_MAX) {
-        compare_rax(w, tn_i_m_number(&w->m, TN_CLASS_G, o->hi));
-        move_if(w, TN_CC_GE, TN_RCX_, TN_RDX_);
+        tn_i_w_cmp_number(w, TN_RAX_, o->hi);
+        tn_i_w_cmov(w, TN_CC_GE, TN_RCX_, TN_RDX_);
     }
     if (w->m.wide) {
         tn_i_w_is(w, k, tn_i_w_put_k(w, TN_X_kmovd_k, 0, TN_REG_NONE, TN_RCX_, 0));
@@ -139,10 +123,10 @@ static tn_i_reg near_bound(tn_i_walk *w, int64_t bound) {
     tn_i_w_two(w, TN_X_sub, 8, TN_RAX_, TN_RCX_);
     const tn_i_reg most = tn_i_m_number(&w->m, TN_CLASS_G, INT32_MAX),
                    least = tn_i_m_number(&w->m, TN_CLASS_G, INT32_MIN);
-    compare_rax(w, most);
-    move_if(w, TN_CC_G, TN_RAX_, most);
-    compare_rax(w, least);
-    move_if(w, TN_CC_L, TN_RAX_, least);
+    tn_i_w_cmp(w, TN_RAX_, most);
+    tn_i_w_cmov(w, TN_CC_G, TN_RAX_, most);
+    tn_i_w_cmp(w, TN_RAX_, least);
+    tn_i_w_cmov(w, TN_CC_L, TN_RAX_, least);
     return tn_i_w_spread(w, TN_I32, from_rax(w, TN_I32));
 }
 

@@ -43,31 +43,9 @@ static tn_i_reg count_of(tn_i_walk *w, const tn_i_l_op *o) {
         tn_i_w_add(w, TN_M_LABEL, 0, fits);
     } else
         tn_i_w_affine(w, TN_RAX_, &o->at);
-    tn_i_mi cmp = tn_i_m_blank(TN_X_cmp, 8);
-    cmp.r = TN_RAX_;
-    cmp.m = most;
-    tn_i_m_add(&w->m, &cmp);
-    tn_i_mi cmov = tn_i_m_blank(TN_X_cmov, 8);
-    cmov.cc = TN_CC_G;
-    cmov.r = TN_RAX_;
-    cmov.m = most;
-    cmov.flags = TN_MI_R;
-    tn_i_m_add(&w->m, &cmov);
+    tn_i_w_cmp(w, TN_RAX_, most);
+    tn_i_w_cmov(w, TN_CC_G, TN_RAX_, most);
     return copy(w, TN_RAX_, TN_CLASS_G, 8);
-}
-
-static void compare(tn_i_walk *w, tn_i_reg r, tn_i_reg m) {
-    tn_i_mi cmp = tn_i_m_blank(TN_X_cmp, 8);
-    cmp.r = r;
-    cmp.m = m;
-    tn_i_m_add(&w->m, &cmp);
-}
-
-static void compare_number(tn_i_walk *w, tn_i_reg r, int64_t x) {
-    if (x >= INT32_MIN && x <= INT32_MAX)
-        tn_i_w_imm(w, TN_X_cmp_i, 8, r, (int32_t)x);
-    else
-        compare(w, r, tn_i_m_number(&w->m, TN_CLASS_G, x));
 }
 
 /* ---- what moves ------------------------------------------------------------------------------------- */
@@ -240,7 +218,7 @@ static void run_loop(tn_i_walk *w, uint32_t k, bool known, int64_t n) {
     if (!by_stride) end = n;
     if (l->counts || (!by_stride && !ever)) l->counter = zero(w);
     enter_carries(w, k);
-    if (count != TN_REG_NONE) compare_number(w, count, 0);
+    if (count != TN_REG_NONE) tn_i_w_cmp_number(w, count, 0);
     const uint32_t loop = tn_i_m_loop_new(&w->m);
     mark_carries(w, k, loop);
     tn_i_w_add(w, TN_M_LOOP, count != TN_REG_NONE ? TN_CC_LE : TN_CC_NONE, (int32_t)loop);
@@ -253,9 +231,9 @@ static void run_loop(tn_i_walk *w, uint32_t k, bool known, int64_t n) {
     next_carries(w, o->to, loop);
     move(w, l, 1);
     if (count != TN_REG_NONE)
-        compare(w, l->counter, count);
+        tn_i_w_cmp(w, l->counter, count);
     else if (!ever)
-        compare_number(w, by_stride ? w->stride[l->strides].at : l->counter, end);
+        tn_i_w_cmp_number(w, by_stride ? w->stride[l->strides].at : l->counter, end);
     tn_i_w_add(w, TN_M_AGAIN, ever ? TN_CC_NONE : count != TN_REG_NONE ? TN_CC_L : TN_CC_NE, (int32_t)loop);
     tn_i_w_forget(w, addresses);
     w->running = outer;
@@ -318,7 +296,7 @@ static void vector_run(tn_i_walk *w, uint32_t k, unsigned pieces, tn_i_reg count
     const tn_i_w_mem end = tn_i_w_at(l->counter, step);
     if (count != TN_REG_NONE) {
         tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RAX_, &end);
-        compare(w, TN_RAX_, count);
+        tn_i_w_cmp(w, TN_RAX_, count);
     }
     const uint32_t loop = tn_i_m_loop_new(&w->m);
     tn_i_w_add(w, TN_M_LOOP, count != TN_REG_NONE ? TN_CC_G : TN_CC_NONE, (int32_t)loop);
@@ -326,11 +304,11 @@ static void vector_run(tn_i_walk *w, uint32_t k, unsigned pieces, tn_i_reg count
     move(w, l, step);
     if (count != TN_REG_NONE) {
         tn_i_w_fixed_load(w, TN_X_lea, 8, TN_RAX_, &end);
-        compare(w, TN_RAX_, count);
+        tn_i_w_cmp(w, TN_RAX_, count);
         tn_i_w_add(w, TN_M_AGAIN, TN_CC_LE, (int32_t)loop);
         return;
     }
-    compare_number(w, l->counter, n);
+    tn_i_w_cmp_number(w, l->counter, n);
     tn_i_w_add(w, TN_M_AGAIN, TN_CC_NE, (int32_t)loop);
 }
 
@@ -369,7 +347,7 @@ static void vector_counted(tn_i_walk *w, uint32_t k) {
     w->inner = k;
     vector_run(w, k, pieces, count, 0);
     if (pieces > 1) vector_run(w, k, 1, count, 0);
-    compare(w, l->counter, count);
+    tn_i_w_cmp(w, l->counter, count);
     tn_i_w_add(w, TN_M_IF, TN_CC_GE, 0);
     vector_body(w, k, 1, found_tail(w, l->counter, count), 0);
     tn_i_w_add(w, TN_M_END, 0, 0);

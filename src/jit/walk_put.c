@@ -115,6 +115,27 @@ void tn_i_w_imm(tn_i_walk *w, unsigned op, unsigned size, tn_i_reg m, int32_t im
     tn_i_m_add(&w->m, &in);
 }
 
+void tn_i_w_cmp(tn_i_walk *w, tn_i_reg r, tn_i_reg m) {
+    tn_i_mi in = tn_i_m_blank(TN_X_cmp, 8);
+    in.r = r;
+    in.m = m;
+    tn_i_m_add(&w->m, &in);
+}
+
+void tn_i_w_cmp_number(tn_i_walk *w, tn_i_reg r, int64_t x) {
+    if (x >= INT32_MIN && x <= INT32_MAX)
+        tn_i_w_imm(w, TN_X_cmp_i, 8, r, (int32_t)x);
+    else
+        tn_i_w_cmp(w, r, tn_i_m_number(&w->m, TN_CLASS_G, x));
+}
+
+void tn_i_w_cmov(tn_i_walk *w, unsigned cc, tn_i_reg r, tn_i_reg m) {
+    tn_i_mi in = tn_i_m_blank(TN_X_cmov, 8);
+    in.cc = (uint8_t)cc;
+    in.m = m;
+    add_general(w, in, r);
+}
+
 void tn_i_w_set(tn_i_walk *w, tn_i_reg r, int64_t x) {
     tn_i_mi in = tn_i_m_blank(TN_M_SET, 8);
     if (x >= INT32_MIN && x <= INT32_MAX)
