@@ -1,7 +1,7 @@
 /* What do programs cost that no table was made for?  A line of JSON for each: time by the default back end, as C of the
  * system's compiler, and as the C that tn_emit_c writes, beside C by hand; then the ratios.  Arguments: --check [TURN]
  * compares results with the C, on all back ends and without a clock, and asks who runs each loop (with TURN one program
- * in eight, other ones each turn, is compiled by the system's compiler as well); --print NAME [K] prints a program, of
+ * in TURNS, other ones each turn, is compiled by the system's compiler as well); --print NAME [K] prints a program, of
  * its size K, for `tansy plan` and `tansy lower`; else names of programs, all without any. */
 #include "general.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8, RUNS = 9, BACKENDS = 3 };
+enum { MOST = 8, RUNS = 9, BACKENDS = 3, TURNS = 8 };
 static const double SLICE = 4e-3;                                                  /* seconds of one measurement */
 static const int BACKEND[BACKENDS] = {0, TN_BACKEND_NATIVE, TN_BACKEND_REFERENCE}; /* the last one is not measured */
 static const char *const BACKEND_NAME[BACKENDS] = {"default", "native", "reference"};
@@ -298,7 +298,7 @@ int main(int argc, char **argv) {
             if (wanted && prints)
                 print(&all[k]->program[i], size);
             else if (wanted) {
-                compiles = !(check && argc > 2) || (run_in_all + turn) % 8 == 0;
+                compiles = !(check && argc > 2) || (run_in_all + turn) % TURNS == 0;
                 run_all(&all[k]->program[i], check);
             }
             run_in_all += wanted;
