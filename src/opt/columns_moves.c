@@ -3,8 +3,8 @@
 #include "base/machine.h"
 #include "opt/columns_cells.h"
 
-#include "prims/arrays/shape.h"
 #include "prims/ids.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

@@ -6,10 +6,10 @@
 #include "base/machine.h"
 #include "opt/fuse.h"
 #include "opt/space.h"
-#include "prims/arrays/order.h"
-#include "prims/arrays/shape.h"
 #include "prims/ids.h"
+#include "prims/arrays/order.h"
 #include "prims/rules.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 

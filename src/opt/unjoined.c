@@ -3,8 +3,8 @@
  * parts of several operands is a concatenation of these, where slices are all that is read of what was put together,
  * and not more than that: of every other element of a rolled array, say. */
 #include "opt/fuse.h"
-#include "prims/arrays/shape.h"
 #include "prims/ids.h"
+#include "prims/arrays/shape.h"
 
 #include <string.h>
 
