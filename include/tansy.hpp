@@ -721,6 +721,7 @@ inline sign_and_log slogdet(operand a) {
     return {sign, logabs};
 }
 inline val inverse(operand a) { return tn_inverse_at(a.v, a.at.file, a.at.line); }
+inline val expm(operand a) { return tn_expm_at(a.v, a.at.file, a.at.line); }
 /* Several factors at once: structured bindings take them apart. */
 struct eigen {
     val w, v;
@@ -894,6 +895,7 @@ inline complex lu_solve(const complex_lu &f, complex_operand b, int how = 0) {
     return tn_clu_solve_at(complex_operand(f.lu).z, f.permutation, b.z, how, b.at.file, b.at.line);
 }
 inline complex inverse(complex_operand a) { return tn_cinverse_at(a.z, a.at.file, a.at.line); }
+inline complex expm(complex_operand a) { return tn_cexpm_at(a.z, a.at.file, a.at.line); }
 inline complex det(complex_operand a) { return tn_cdet_at(a.z, a.at.file, a.at.line); }
 struct complex_sign_and_log {
     complex sign;

@@ -214,6 +214,10 @@ TN_API tn_complex tn_cdet_at(tn_complex a, const char *file, int line);
 TN_API void tn_cslogdet_at(tn_complex a, tn_complex *sign, tn_val *logabs, const char *file, int line);
 #define tn_cdet(a)                   tn_cdet_at(a, __FILE__, __LINE__)
 #define tn_cslogdet(a, sign, logabs) tn_cslogdet_at(a, sign, logabs, __FILE__, __LINE__)
+/* The exponential of a [.., n, n]: tn_expm's method and rules, with |z| in the norm; of n = 1 it is tn_cexp.  Cost:
+ * four times a real one's products, and a tn_csolve. */
+TN_API tn_complex tn_cexpm_at(tn_complex a, const char *file, int line);
+#define tn_cexpm(a) tn_cexpm_at(a, __FILE__, __LINE__)
 
 /* ---- decompositions of matrices --------------------------------------------------------------------- */
 

@@ -739,6 +739,21 @@ TN_API void tn_lu_at(tn_val a, tn_val *lu, tn_val *pivots, tn_val *permutation, 
 TN_API tn_val tn_lu_solve_at(tn_val lu, tn_val permutation, tn_val b, int how, const char *file, int line);
 #define tn_lu(a, lu, pivots, permutation)    tn_lu_at(a, lu, pivots, permutation, __FILE__, __LINE__)
 #define tn_lu_solve(lu, permutation, b, how) tn_lu_solve_at(lu, permutation, b, how, __FILE__, __LINE__)
+/* The exponential of a [.., n, n], 1 + a + a a / 2 + a a a / 6 ..: Pade approximants of degree 13 (f32: 7) of a / 2^s,
+ * squared s times (Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal.
+ * Appl. 26, 2005; jax.scipy.linalg.expm).  s, each matrix's own, is the least that brings its 1-norm to 5.37 (f32:
+ * 3.93), and is found when the program runs; it has no limit (JAX: NaN beyond 16), and errors may grow as the norm
+ * does.  Where elements overflow they are infinite or NaN, and others may be NaN with them; a matrix whose 1-norm is
+ * not finite makes NaN throughout.  Of n = 1 it is tn_exp.  TN_ETYPE: other dtypes than f32 and f64, no square
+ * matrices.
+ * Derivatives: those of the approximant and the squarings, s being constant (Al-Mohy and Higham, SIAM J. Matrix Anal.
+ * Appl. 30, 2009), of any order; at a = 0 exactly da.  The squarings are a loop of unknown length, of which reverse
+ * mode keeps a matrix a step.  Where the exponential stands in another loop of unknown length and is the same in all
+ * its steps, reverse mode over reverse mode is refused (docs/loops.md): compute it in front of that loop.
+ * Cost: 6 + s (f32: 4 + s) products of matrices and a tn_solve, (7 1/3 + s) n^3 multiply-adds (5 1/3 + s); all
+ * matrices of a batch take as long as the one of the largest s. */
+TN_API tn_val tn_expm_at(tn_val a, const char *file, int line);
+#define tn_expm(a) tn_expm_at(a, __FILE__, __LINE__)
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -473,6 +473,7 @@ int main() {
             (tn_complex_pairs(tn_ctriangular_solve(by_c_z(x), by_c_square(x), TN_SOLVE_CONJUGATED))));
     SQUARES((complex_pairs(lu_solve(lu(z_of(x)), tn::complex(x, x), TN_SOLVE_TRANSPOSED))), (by_c_clu(x)));
     SQUARES((complex_pairs(inverse(z_of(x)))), (tn_complex_pairs(tn_cinverse(by_c_z(x)))));
+    SQUARES((complex_pairs(expm(z_of(x)))), (tn_complex_pairs(tn_cexpm(by_c_z(x)))));
     SQUARES((complex_pairs(det(z_of(x)))), (tn_complex_pairs(tn_cdet(by_c_z(x)))));
     SQUARES((slogdet(z_of(x)).logabs + slogdet(z_of(x)).sign.re), (by_c_clogabs(x)));
     FLOATS((complex_pairs(fft(z_of(x)))), (tn_complex_pairs(tn_fft(by_c_z(x), tn_ints(-1)))));
@@ -489,6 +490,7 @@ int main() {
     SQUARES((det(x)), (tn_det(x)));
     SQUARES((slogdet(x).logabs), (by_c_logabs(x)));
     SQUARES((inverse(x)), (tn_inverse(x)));
+    SQUARES((expm(x)), (tn_expm(x)));
     SQUARES((solve(x, y)), (tn_solve(x, y)));
     FLOATS((x[1]), (tn_at(x, 1)));
     FLOATS((x[-1]), (tn_at(x, -1)));
