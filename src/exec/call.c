@@ -163,7 +163,8 @@ static tn_status run(const tn_exec *e, tn_work *w, const uint8_t *skip, tn_i_tal
     const tn_i_fp_mode mode = tn_i_fp_enter_as(e->fp), usual = TN_FP_DEFAULT;
     const bool threads = r.threads > 1 && (mode != usual || e->fp != usual);
     if (threads) tn_i_threads_enter(e->process, (uint32_t)r.threads, e->fp);
-    const tn_status status = tn_i_run_plan(e->plan, &r, w->frame);
+    const tn_status status = e->all.made.code && !skip && !r.profile ? tn_i_run_made(&e->all.made, &r, w->frame, r.room)
+                                                                     : tn_i_run_plan(e->plan, &r, w->frame);
     if (threads && e->fp != usual) tn_i_threads_enter(e->process, (uint32_t)r.threads, usual);
     tn_i_fp_leave_from(mode, tn_i_fp_mode_now());
     if (tn_i_stacks_used(&w->stacks)) tn_i_stacks_reset(&w->stacks);

@@ -306,6 +306,8 @@ static bool make_loops(tn_exec *e, const tn_compile_options *o) {
         .cc = o->cc, .cache_dir = o->cache_dir, .cc_seconds = o->cc_seconds, .cache_bytes = o->cache_bytes};
     e->backend = o->backend;
     if (o->backend == TN_BACKEND_REFERENCE) return true;
+    e->plan->called = tn_i_run_called;
+    for (size_t i = 0; i < e->plan->nnested; i++) e->plan->nested[i]->called = tn_i_run_called;
     const bool ok = tn_i_assemble(e->ctx, e->plan, &e->all, o->backend, &n, &e->assembled);
     e->backend = e->assembled.backend;
     return ok;
@@ -358,7 +360,7 @@ static bool is_straight(const tn_exec *e) {
     const tn_i_plan *p = e->plan;
     bool is = !e->speaks && !e->dir && p->last_move == p->nmove && p->last_release == p->nrelease;
     for (size_t i = 0; is && i < p->nstep; i++) is = p->step[i].kind == TN_STEP_NEST;
-    return is || e->all.made.code;
+    return is || (e->all.made.code && !e->all.size.calls);
 }
 
 /* A call that found no memory for its workspace would have nothing to tell the others with. */

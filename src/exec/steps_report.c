@@ -1,7 +1,7 @@
 /* What runs each step of an executable, and its share of the modelled time: tn_exec_steps. */
 #include "checkpoint/cost_model.h"
 #include "exec/exec.h"
-#include "plan/loop.h"
+#include "plan/planner.h"
 #include "plan/replay.h"
 #include "exec/steps_report.h"
 #include "prims/ids.h"
@@ -172,7 +172,7 @@ static bool tell_inside(const report *r, const tn_i_plan *p, const tn_i_step *s,
 /* Kernels that are loops of the program that they are part of (lower/windows.c, lower/scans.c) are told as such. */
 static void tell_step(const report *r, const tn_i_plan *p, const tn_i_step *s, const tn_i_made *in, int depth,
                       double ns, double share) {
-    const bool loops = in && s->kind == TN_STEP_KERNEL;
+    const bool loops = in && s->kind == TN_STEP_KERNEL && tn_i_part_kernel(p, s) != TN_KERNEL_CALL;
     const tn_i_eqn *e = tn_i_step_eqn(p, s);
     const tn_i_loc *loc = e ? e->loc : NULL;
     const tn_step told = {.size = sizeof told,

@@ -20,6 +20,7 @@ void tn_i_l_begin(tn_i_l_builder *b, tn_ctx *c) {
 tn_i_loops *tn_i_l_end_unchecked(tn_i_l_builder *b) {
     tn_i_loops *p = b->p;
     if (!b->failed && b->depth) tn_i_l_fail(b, TN_ERULE, "a block is open at the end");
+    tn_i_free(b->ctx, (void *)b->name, b->cname * sizeof *b->name);
     b->p = NULL;
     if (!b->failed) return p;
     tn_i_l_free(p);
@@ -35,10 +36,38 @@ tn_i_loops *tn_i_l_end(tn_i_l_builder *b) {
 
 /* ---- arrays and kernels ---- */
 
-static bool taken(const tn_i_loops *p, const char *name) {
-    for (uint32_t i = 0; i < p->narray; i++)
-        if (p->array[i].name == name) return true;
-    return false;
+/* Where it is in the table, or would be. */
+static size_t slot_of(const tn_i_l_builder *b, const char *name) {
+    size_t i = (size_t)tn_i_hash_u64(0, (uintptr_t)name) & (b->cname - 1);
+    while (b->name[i] && b->name[i] != name) i = (i + 1) & (b->cname - 1);
+    return i;
+}
+
+static bool taken(const tn_i_l_builder *b, const char *name) { return b->cname && b->name[slot_of(b, name)]; }
+
+/* At most half full. */
+static bool grow_names(tn_i_l_builder *b) {
+    const char **const was = b->name;
+    const size_t n = b->cname;
+    if (2 * (b->nname + 1) <= n) return true;
+    b->cname = n ? 2 * n : 32;
+    if (!(b->name = tn_i_alloc_array(b->ctx, b->cname, sizeof *b->name))) {
+        b->name = was;
+        b->cname = n;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (was[i]) b->name[slot_of(b, was[i])] = was[i];
+    tn_i_free(b->ctx, (void *)was, n * sizeof *was);
+    return true;
+}
+
+static bool take(tn_i_l_builder *b, const char *name) {
+    if (!grow_names(b)) return false;
+    const size_t i = slot_of(b, name);
+    b->nname += !b->name[i];
+    b->name[i] = name;
+    return true;
 }
 
 /* A word, and not one that is there. */
@@ -52,7 +81,7 @@ static const char *name_of(tn_i_l_builder *b, const char *name) {
     }
     if (n == 0) word[n++] = 'a';
     const char *made = tn_i_string(b->ctx, word, n);
-    for (uint32_t k = b->p->narray; made && taken(b->p, made); k++) {
+    for (uint32_t k = b->p->narray; made && taken(b, made); k++) {
         char digits[12];
         size_t d = 0, at = n;
         for (uint32_t i = k; d == 0 || i; i /= 10) digits[d++] = (char)('0' + i % 10);
@@ -67,7 +96,8 @@ static const char *name_of(tn_i_l_builder *b, const char *name) {
 uint32_t tn_i_l_array_as(tn_i_l_builder *b, tn_i_l_array a) {
     if (b->failed) return TN_L_NONE;
     tn_i_loops *p = b->p;
-    if (!tn_i_grow(b->ctx, (void **)(void *)&p->array, &p->carray, (size_t)p->narray + 1, sizeof *p->array)) {
+    if (!take(b, a.name) ||
+        !tn_i_grow(b->ctx, (void **)(void *)&p->array, &p->carray, (size_t)p->narray + 1, sizeof *p->array)) {
         b->failed = true;
         return TN_L_NONE;
     }

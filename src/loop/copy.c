@@ -85,10 +85,29 @@ static void copy_arguments(tn_i_l_copy *c, const tn_i_l_op *o) {
     }
 }
 
-/* What counts no loop, as most operations of a long program: no affine expression is made of it. */
+/* What counts loops that are copied as they are, in their order. */
+static bool copy_terms(tn_i_l_copy *c, tn_i_l_affine *a) {
+    tn_i_loops *q = c->b->p;
+    const tn_i_l_term *t = tn_i_l_terms(c->p, a);
+    for (uint32_t i = 0; i < a->n; i++) {
+        const uint32_t loop = c->value[t[i].loop];
+        if (loop == TN_L_NONE || (i && loop <= c->value[t[i - 1].loop])) return false;
+    }
+    if (a->n == 0) return true;
+    if (q->nterm > UINT32_MAX - a->n ||
+        !tn_i_grow(c->b->ctx, (void **)(void *)&q->term, &q->cterm, q->nterm + a->n, sizeof *q->term)) {
+        c->b->failed = true;
+        return false;
+    }
+    a->first = (uint32_t)q->nterm;
+    for (uint32_t i = 0; i < a->n; i++) q->term[q->nterm++] = (tn_i_l_term){c->value[t[i].loop], t[i].by};
+    return true;
+}
+
+/* Most operations: no affine expression is made of what they count. */
 static bool copy_plain(tn_i_l_copy *c, uint32_t k) {
     tn_i_l_op o = c->p->op[k];
-    if (o.at.n || o.kind >= TN_L_CALL) return false;
+    if (o.kind >= TN_L_CALL || !copy_terms(c, &o.at)) return false;
     for (int i = 0; i < 3; i++) o.in[i] = operand(c, o.in[i]);
     c->value[k] = tn_i_l_emit(c->b, o, NULL);
     return true;

@@ -200,6 +200,7 @@ struct tn_i_l_run {
      * is that of the first i that failed. */
     tn_status (*share)(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part);
     const void *const *table; /* addresses that the program's back end put there */
+    const void *call;         /* what the kernels of this call are given */
 };
 /* What a back end makes of a program: TN_OK, or what the first kernel that failed returned; nothing runs behind it. */
 typedef tn_status tn_i_l_compiled(const tn_i_l_run *run, char *const *base);
@@ -284,6 +285,8 @@ typedef struct tn_i_l_builder {
     bool failed;        /* and the context has the message */
     uint32_t forgotten; /* the base of memory that is of no use behind the program, or TN_L_NONE: OUT is TEMP there */
     uint32_t depth, open[TN_L_DEPTH];
+    const char **name; /* a hash table of the arrays' names */
+    size_t nname, cname;
 } tn_i_l_builder;
 
 void tn_i_l_begin(tn_i_l_builder *b, tn_ctx *c);

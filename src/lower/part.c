@@ -6,6 +6,7 @@
 #include "lower/nest_i.h"
 
 #include "plan/loop.h"
+#include "plan/planner.h"
 #include "plan/strides.h"
 
 #include <string.h>
@@ -111,8 +112,13 @@ static void run_branch(const tn_i_lower_part *w, const tn_i_step *s) {
 /* ---- steps -------------------------------------------------------------------------------------------- */
 
 static void kernel(const tn_i_lower_part *w, const tn_i_step *s) {
-    const tn_prim *prim = w->p->f->eqn[s->eqn].prim;
-    (prim->boxes ? tn_i_lower_boxes : prim->scan ? tn_i_lower_scan : tn_i_lower_windows)(w, s);
+    switch (tn_i_part_kernel(w->p, s)) {
+    case TN_KERNEL_BOXES: tn_i_lower_boxes(w, s); break;
+    case TN_KERNEL_SCAN: tn_i_lower_scan(w, s); break;
+    case TN_KERNEL_WINDOWS: tn_i_lower_windows(w, s); break;
+    case TN_KERNEL_CALL: tn_i_lower_call(w, s); break;
+    case TN_KERNEL_NOT: break; /* tn_i_part_measure has refused it */
+    }
 }
 
 static void step(const tn_i_lower_part *w, const tn_i_step *s) {

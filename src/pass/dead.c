@@ -1,5 +1,6 @@
 /* What no store, call or condition of a loop needs is left out, with stores to temporaries that nothing reads and
  * the loops that nothing is left of; and what a store does by itself to fit memory. */
+#include "loop/overlaps.h"
 #include "pass/inside.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@ typedef struct marker {
     uint32_t *around; /* of each operation: the FOR, IF or ELSE that it stands in, or TN_L_NONE */
     bool *live;
     uint8_t *read; /* of each array: OVERLAPS, something that is live reads memory of it; LOADED, from it */
+    tn_i_l_overlaps shared;
     bool changed;
 } marker;
 
@@ -26,8 +28,11 @@ static void mark_read(marker *m, uint32_t array) {
     if (m->read[array] & LOADED) return;
     m->read[array] |= LOADED;
     m->changed = true;
-    for (uint32_t a = 0; a < m->p->narray; a++)
+    size_t i;
+    for (size_t last = tn_i_l_overlaps_of(&m->shared, m->p, array, &i); i < last; i++) {
+        const uint32_t a = m->shared.span[i].array;
         if (tn_i_l_overlap(m->p, a, array)) m->read[a] |= OVERLAPS;
+    }
 }
 
 /* What results have is read behind the program. */
@@ -95,7 +100,8 @@ tn_i_loops *tn_i_pass_dead(tn_i_loops *p, const tn_i_machine *machine) {
     if (p->nop) m.live = tn_i_alloc_array(p->ctx, p->nop, sizeof *m.live);
     if (p->narray) m.read = tn_i_alloc_array(p->ctx, p->narray, sizeof *m.read);
     m.around = tn_i_l_around(p);
-    if ((p->nop && (!m.live || !m.around)) || (p->narray && !m.read)) b.failed = true;
+    if ((p->nop && (!m.live || !m.around)) || (p->narray && !m.read) || !tn_i_l_overlaps_find(&m.shared, p))
+        b.failed = true;
     if (!b.failed) mark_results(&m);
     while (!b.failed && p->nop && m.changed) {
         m.changed = false;
@@ -105,6 +111,7 @@ tn_i_loops *tn_i_pass_dead(tn_i_loops *p, const tn_i_machine *machine) {
     tn_i_l_copy_end(&c);
     if (m.live) tn_i_free(p->ctx, m.live, p->nop * sizeof *m.live);
     if (m.read) tn_i_free(p->ctx, m.read, p->narray * sizeof *m.read);
+    tn_i_l_overlaps_drop(p->ctx, &m.shared);
     tn_i_l_around_drop(p, m.around);
     tn_i_l_free(p);
     return tn_i_l_end(&b);

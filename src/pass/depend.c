@@ -200,14 +200,15 @@ bool tn_i_l_apart(const tn_i_loops *p, uint32_t k, int64_t n, const bool *except
 }
 
 bool tn_i_l_find_own(const tn_i_loops *p, uint32_t k, bool *own) {
+    bool any = false;
     memset(own, 0, p->narray * sizeof *own);
     for (uint32_t i = k + 1; i < p->op[k].to; i++) {
         const tn_i_l_op *o = &p->op[i];
         if (o->kind != TN_L_STORE || tn_i_l_by(p, &o->at, k)) continue;
         if (p->array[o->which].role != TN_L_SCRATCH) return false;
-        own[o->which] = true;
+        own[o->which] = any = true;
     }
-    for (uint32_t i = 0; i < p->nop; i++) {
+    for (uint32_t i = 0; any && i < p->nop; i++) {
         const tn_i_l_op *o = &p->op[i];
         const bool inside = i > k && i < p->op[k].to;
         if ((o->kind == TN_L_LOAD || o->kind == TN_L_STORE) && own[o->which] && (!inside || tn_i_l_by(p, &o->at, k)))

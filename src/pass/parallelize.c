@@ -4,6 +4,7 @@
  * A part reads nothing from outside: what its iterations need of that is computed again in each.  Scratch memory in
  * which an iteration keeps what is its own is each part's own. */
 #include "loop/inside.h"
+#include "loop/overlaps.h"
 #include "pass/inside.h"
 
 #include <string.h>
@@ -176,6 +177,21 @@ static void copy_all(sharing *z) {
 
 /* ---- the pass ---- */
 
+/* Arrays whose memory something is stored to. */
+static bool find_stored(sharing *z) {
+    tn_i_l_overlaps shared;
+    const bool ok = tn_i_l_overlaps_find(&shared, z->p);
+    for (uint32_t k = 0; ok && k < z->p->nop; k++) {
+        const uint32_t array = z->p->op[k].which;
+        size_t i;
+        if (z->p->op[k].kind != TN_L_STORE) continue;
+        for (size_t last = tn_i_l_overlaps_of(&shared, z->p, array, &i); i < last; i++)
+            z->stored[shared.span[i].array] |= tn_i_l_overlap(z->p, shared.span[i].array, array);
+    }
+    tn_i_l_overlaps_drop(z->p->ctx, &shared);
+    return ok;
+}
+
 static bool begin(sharing *z) {
     tn_ctx *c = z->p->ctx;
     const uint32_t n = z->p->narray + 1, ops = z->p->nop;
@@ -187,10 +203,7 @@ static bool begin(sharing *z) {
     z->outside = tn_i_alloc_array(c, ops, sizeof *z->outside);
     if (!z->stored || !z->own || !z->mine || !z->stride || !z->needed || !z->outside) return false;
     memset(z->stored, 0, n * sizeof *z->stored);
-    for (uint32_t k = 0; k < ops; k++)
-        if (z->p->op[k].kind == TN_L_STORE)
-            for (uint32_t i = 0; i < z->p->narray; i++) z->stored[i] |= tn_i_l_overlap(z->p, i, z->p->op[k].which);
-    return true;
+    return find_stored(z);
 }
 
 static void end(const sharing *z) {

@@ -44,8 +44,7 @@ typedef struct tn_i_part_size {
     uint32_t steps;         /* of all programs in it: calls of calls may be very many */
     uint32_t levels;        /* loops and programs of several in each other, with those around that are the plan's own */
     const tn_i_nest *first; /* of its nests, or NULL */
-    bool scatters;          /* it writes at places that are computed */
-    bool walks;             /* something is cumulative along a dimension that is not the last */
+    bool calls;             /* it calls kernels of the library */
 } tn_i_part_size;
 enum { TN_PART_LEVELS = 8 }; /* loops around that the address of an element may move in (TN_L_TERMS less TN_MAX_RANK) */
 

@@ -1,7 +1,6 @@
-/* Which plans may be part of a loop program (lower/part.c): those of nests, copies, kernels of boxes, of windows and
- * that scan, programs that are called or of which one is chosen, and loops of a known number of steps, or of a
- * condition, that fill no stacks.
- */
+/* Which plans may be part of a loop program (lower/part.c): those of nests, copies, kernels, programs that are called
+ * or of which one is chosen, and loops of a known number of steps, or of a condition, that fill no stacks.  Kernels of
+ * boxes, of windows and that scan are loops, others are called. */
 #include "plan/planner.h"
 #include "prims/folds/lanes.h"
 #include "prims/held.h"
@@ -37,8 +36,7 @@ static bool add(const tn_i_part_size *inside, tn_i_part_size *k) {
     k->work += inside->work;
     k->counters += inside->counters;
     k->steps += inside->steps;
-    k->scatters |= inside->scatters;
-    k->walks |= inside->walks;
+    k->calls |= inside->calls;
     if (inside->registers > k->registers) k->registers = inside->registers;
     return k->levels < TN_PART_LEVELS && tn_i_add(k->keeps, inside->keeps, &k->keeps);
 }
@@ -133,7 +131,6 @@ static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
     const bool in_place = from->base == to->base && from->offset == to->offset && from->stride == to->stride;
     if (reads || !in_place) k->work += (double)tn_i_count(p->f->val[e->out].type);
     if (!reads) k->work += (double)tn_i_count(p->f->val[in[f.windows]].type);
-    k->scatters |= !reads;
     const size_t registers = registers_of(&f);
     if (registers > k->registers) k->registers = registers;
     return true;
@@ -141,14 +138,18 @@ static bool add_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *
 
 /* ---- kernels that scan ---- */
 
+/* Down the columns of much the kernel goes row by row. */
+static bool goes_down(const tn_i_plan *p, const tn_i_eqn *e) {
+    const tn_type *t = p->f->val[e->out].type;
+    int64_t beside = 1;
+    for (int d = (int)tn_i_p(e)[TN_SCAN_AXIS].u.i + 1; d < t->rank; d++) beside *= t->dim[d];
+    return beside > 1 && (double)tn_i_count(t) >= TN_M_THREAD_OPERATIONS;
+}
+
 static bool add_scan(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
     enum { LIVING = 8 }; /* numbers of each loop, and of an element with its addresses */
     const tn_type *t = p->f->val[e->out].type;
-    if (has_steps(p, e) || t->dtype >= TN_I_OWN_DTYPES) return false;
     const size_t registers = 8 * LIVING * (size_t)(t->rank + 3);
-    int64_t beside = 1;
-    for (int d = (int)tn_i_p(e)[TN_SCAN_AXIS].u.i + 1; d < t->rank; d++) beside *= t->dim[d];
-    k->walks |= beside > 1;
     note_first(&nobodys, k);
     k->work += (double)tn_i_count(t);
     if (registers > k->registers) k->registers = registers;
@@ -161,7 +162,6 @@ static bool add_scan(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
 static bool add_boxes(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
     enum { OF_LOOP = 4, OF_ELEMENT = 8 };
     size_t registers = 0;
-    if (has_steps(p, e)) return false;
     for (uint32_t j = 0; j < e->nout; j++) {
         const tn_type *t = p->f->val[e->out + j].type;
         const size_t own = 8 * (OF_LOOP * (size_t)t->rank + OF_ELEMENT);
@@ -174,10 +174,55 @@ static bool add_boxes(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) 
     return true;
 }
 
+/* ---- kernels that are called ---- */
+
+/* A call is given the first address of an array in memory: that is its first element's unless it goes backwards.  One
+ * without elements may have no memory. */
+static bool is_given(const tn_i_plan *p, tn_i_var v) {
+    const tn_type *t = p->f->val[v].type;
+    const tn_i_place *k = &p->place[v];
+    bool forwards = true;
+    for (int d = 0; d < t->rank && k->stride != TN_DENSE; d++) forwards &= p->number[k->stride + (uint32_t)d] >= 0;
+    return forwards && !tn_i_empty(t);
+}
+
+static bool is_called(const tn_i_plan *p, const tn_i_step *s) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    bool is = !has_steps(p, e) && e->nin + e->nout <= TN_CALLED_ARRAYS;
+    for (uint32_t i = 0; i < e->nin && is; i++) is = is_given(p, tn_i_in(p->f, e)[i]);
+    for (uint32_t j = 0; j < e->nout && is; j++) is = is_given(p, e->out + j);
+    return is && (!s->leads || is_called(p, s + 1));
+}
+
+/* What it computes is not known here: at least it reads and writes its arrays. */
+static bool add_call(const tn_i_plan *p, const tn_i_eqn *e, tn_i_part_size *k) {
+    note_first(&nobodys, k);
+    k->calls = true;
+    for (uint32_t i = 0; i < e->nin; i++) k->work += (double)tn_i_count(p->f->val[tn_i_in(p->f, e)[i]].type);
+    for (uint32_t j = 0; j < e->nout; j++) k->work += (double)tn_i_count(p->f->val[e->out + j].type);
+    return true;
+}
+
+tn_i_kernel_how tn_i_part_kernel(const tn_i_plan *p, const tn_i_step *s) {
+    const tn_i_eqn *e = &p->f->eqn[s->eqn];
+    tn_i_window_form f;
+    if (has_steps(p, e)) return TN_KERNEL_NOT;
+    if (e->prim->boxes) return TN_KERNEL_BOXES;
+    if (e->prim->scan && p->f->val[e->out].type->dtype < TN_I_OWN_DTYPES && !goes_down(p, e)) return TN_KERNEL_SCAN;
+    if (!e->prim->scan && of_windows(p, s, &f)) return TN_KERNEL_WINDOWS;
+    return !p->emitted && is_called(p, s) ? TN_KERNEL_CALL : TN_KERNEL_NOT;
+}
+
 static bool add_kernel(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    if (e->prim->boxes) return add_boxes(p, e, k);
-    return e->prim->scan ? add_scan(p, e, k) : add_windows(p, s, k);
+    switch (tn_i_part_kernel(p, s)) {
+    case TN_KERNEL_BOXES: return add_boxes(p, e, k);
+    case TN_KERNEL_SCAN: return add_scan(p, e, k);
+    case TN_KERNEL_WINDOWS: return add_windows(p, s, k);
+    case TN_KERNEL_CALL: return add_call(p, e, k);
+    case TN_KERNEL_NOT: break;
+    }
+    return false;
 }
 
 /* ---- steps ---- */
@@ -232,6 +277,5 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k) {
 }
 
 bool tn_i_part_is_one(const tn_i_part_size *k) {
-    const bool small = k->work < TN_M_THREAD_OPERATIONS;
-    return k->first && (small || (k->first->threads < 2 && (k->scatters || !k->walks)));
+    return k->first && (k->work < TN_M_THREAD_OPERATIONS || k->first->threads < 2);
 }

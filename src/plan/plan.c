@@ -366,6 +366,7 @@ const tn_i_plan *tn_i_variant_new(tn_i_plan *root, const tn_fn *f, const int64_t
     if (nkey) memcpy(copy, key, nkey * sizeof *copy);
     p->key = copy;
     p->nkey = nkey;
+    p->emitted = root->emitted;
     const tn_i_layout layout = {.in = copy, .nested = true, .carry0 = carry0, .ncarry = ncarry};
     if (!make_plan(p, root, &layout) || !grow_table(c, root) ||
         !tn_i_grow(c, (void **)&root->nested, &root->cnested, root->nnested + 1, sizeof *root->nested)) {

@@ -56,6 +56,7 @@ typedef struct tn_i_step {
         const tn_i_plan *body; /* planned for the strides of this step's operands */
     } u;
     int64_t scratch; /* offset in the arena: kernel: scratch; body: its frame and arena; loop: likewise, and buffers */
+    size_t nscratch; /* kernel: bytes of it */
     uint32_t eqn;
     uint32_t loop; /* strip: its loops in plan->number; body: operand places in plan->arg; others: which one */
     uint8_t kind, loops;
@@ -114,13 +115,19 @@ typedef struct tn_i_product {
     tn_i_by_dots dots;
 } tn_i_product;
 
+/* Runs a kernel step of plan `data` from a loop program: the addresses of operands, outputs and scratch memory, and the
+ * step's number (run/call_run.c). */
+struct tn_i_l_run;
+typedef tn_status tn_i_called_fn(const void *data, const struct tn_i_l_run *run, char *const *at,
+                                 const int64_t *number);
+
 struct tn_i_plan {
     const tn_fn *f;  /* the program that runs: `of`, or what fusion made of it, held then */
     const tn_fn *of; /* the program that was to be planned; not held: who plans keeps it */
     bool apart;      /* operands of concatenations are copied: they are not made there (joined.c) */
     bool plain;      /* f is `of`: nothing is fused (TN_BACKEND_REFERENCE) */
     bool accurate;   /* of the outermost plan: TN_MATH_ACCURATE */
-    bool emitted;    /* of the outermost plan: for C without the library */
+    bool emitted;    /* for C without the library */
     int threads;     /* of the outermost plan: the most for a nest; 0: 1 */
     size_t bytes;    /* of the arena: padding, scratch and nested programs included */
     size_t frame;    /* bytes of a call's bases and, from `arrays` on, descriptions of a kernel's operands */
@@ -153,6 +160,7 @@ struct tn_i_plan {
     tn_i_segment *segment;
     size_t nsegment, csegment;
     bool segmented;         /* these have been looked for */
+    tn_i_called_fn *called; /* who runs the kernels that loop programs call; NULL: they are only printed */
     size_t slots_at, slots; /* where the slots on disk begin in the spill file, and their bytes */
     int64_t *spare; /* of the outermost plan, NULL: none; per output: where in the arena it is if the caller gives NULL,
                        -1: not computed then, or copied there at the end */

@@ -165,11 +165,20 @@ bool tn_i_part_measure(const tn_i_plan *p, tn_i_part_size *k);
 bool tn_i_part_add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k);
 /* Likewise of a program that is a step of a loop. */
 bool tn_i_part_steps(const tn_i_plan *p, tn_i_part_size *k);
+/* How a loop program has the kernel of a step. */
+typedef enum tn_i_kernel_how {
+    TN_KERNEL_NOT,
+    TN_KERNEL_BOXES,   /* as loops: lower/boxes.c, */
+    TN_KERNEL_SCAN,    /* scans.c, */
+    TN_KERNEL_WINDOWS, /* windows.c; */
+    TN_KERNEL_CALL     /* as a call: calls.c */
+} tn_i_kernel_how;
+enum { TN_CALLED_ARRAYS = 32 }; /* operands and outputs of a kernel that is called, at most */
+tn_i_kernel_how tn_i_part_kernel(const tn_i_plan *p, const tn_i_step *s);
 /* What the kernel of a step that has windows does (prims/arrays/windows.h). */
 void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f);
 /* Whether a part, where it is some, is one loop program: it is so little work that nobody would share it out, or one
- * thread runs it.  What is cumulative down the columns of much is left to its kernel, which goes row by row, unless
- * something is scattered: that is added by the loop that computes it. */
+ * thread runs it. */
 bool tn_i_part_is_one(const tn_i_part_size *k);
 /* Of `most` steps with entries of so many bytes, as many as one loop program does. */
 int64_t tn_i_loop_most(int64_t most, int64_t entry);

@@ -86,6 +86,7 @@ typedef struct tn_i_chunk {
     bool is;
     const tn_i_nest *first; /* of its nests */
     uint32_t counters;
+    bool calls;     /* of kernels */
     tn_i_made made; /* what there is of it */
 } tn_i_chunk;
 

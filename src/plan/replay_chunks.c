@@ -73,7 +73,8 @@ void tn_i_find_chunks(const tn_i_plan *p, tn_i_group *g) {
     for (tn_i_chunk_kind kind = 0; kind < TN_CHUNKS; kind++) {
         tn_i_part_size one;
         if (!happens(p, g, kind)) continue;
-        g->chunk[kind] = (tn_i_chunk){.is = is_chunk(g, kind, &one), .first = one.first, .counters = one.counters};
+        g->chunk[kind] = (tn_i_chunk){
+            .is = is_chunk(g, kind, &one), .first = one.first, .counters = one.counters, .calls = one.calls};
         all &= g->chunk[kind].is;
         if (one.keeps + one.registers > g->nchunk_scratch) g->nchunk_scratch = one.keeps + one.registers;
         if (one.counters > g->ncounter) g->ncounter = one.counters;

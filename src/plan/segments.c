@@ -1,6 +1,7 @@
-/* Segments: of a plan that is no single loop program, because of a product, a factorization or another kernel that is
- * no loop, steps in a row that are one.  They are kernels that move elements or scatter them, or scan, with the nests
- * around them; and in programs that loops run step by step any steps, each of which is entered again and again. */
+/* Segments: of a plan that is no single loop program, because of a loop with a schedule, or of one whose length is
+ * found when it runs, steps in a row that are one.  They are kernels that move elements or scatter them, or scan, with
+ * the nests around them; and in programs that loops run step by step any steps, each of which is entered again and
+ * again. */
 #include "base/machine.h"
 #include "plan/loop.h"
 #include "plan/planner.h"
@@ -17,7 +18,7 @@ static bool longest(const tn_i_plan *p, size_t i, bool repeats, tn_i_segment *g)
     *g = (tn_i_segment){.first = i};
     for (size_t k = i; k < p->nstep; k++) {
         if ((g->n == 0 && k - i == TN_M_SEGMENT_AHEAD) || !tn_i_part_add_step(p, &p->step[k], &size)) break;
-        kernels |= p->step[k].kind == TN_STEP_KERNEL;
+        kernels |= p->step[k].kind == TN_STEP_KERNEL && tn_i_part_kernel(p, &p->step[k]) != TN_KERNEL_CALL;
         if (!tn_i_part_is_one(&size)) continue;
         g->n = k - i + 1;
         g->size = size;

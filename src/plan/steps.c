@@ -104,6 +104,7 @@ static bool add_kernel(tn_i_planner *z, const tn_i_eqn *e, tn_i_step *s) {
         }
     }
     if (!tn_i_step_scratch(z, bytes, s)) return false;
+    s->nscratch = bytes;
     if (e->nin + e->nout > z->p->narr) z->p->narr = e->nin + e->nout;
     s->kind = TN_STEP_KERNEL;
     return tn_i_step_add(z, s);

@@ -194,7 +194,7 @@ static tn_status run_endless(running *w) {
 static tn_status run_made(const running *w) {
     const uint32_t n = w->l->size.counters;
     if (n) memset(counts_of(w) + 2, 0, n * sizeof(int64_t));
-    return tn_i_run_made(&w->l->made, w->body, (uintptr_t)w->body + w->l->scratch);
+    return tn_i_run_made(&w->l->made, &w->inner, w->body, (uintptr_t)w->body + w->l->scratch);
 }
 
 /* The body has run so many steps, the condition as often or `more` often, and what is in them as often as was
@@ -314,7 +314,8 @@ static tn_status run_while_some(running *w, int64_t n, bool *more) {
 }
 
 static bool is_made(const running *w, tn_i_whole whole) {
-    return w->l->whole == whole && tn_i_made_for(&w->l->made, w->body);
+    const bool timed = w->inner.profile && w->l->size.calls; /* kernel by kernel */
+    return w->l->whole == whole && tn_i_made_for(&w->l->made, w->body) && !timed;
 }
 
 /* ---- step by step -------------------------------------------------------------------------------- */

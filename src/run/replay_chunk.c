@@ -56,7 +56,8 @@ bool tn_i_chunks_enter(const group_run *w) {
 }
 
 bool tn_i_chunk_made(const group_run *w, tn_i_chunk_kind kind) {
-    return w->chunks && tn_i_made_for(&w->g->chunk[kind].made, table_of(w));
+    const tn_i_chunk *k = &w->g->chunk[kind];
+    return w->chunks && tn_i_made_for(&k->made, table_of(w)) && !(w->inner.profile && k->calls);
 }
 
 /* ---- for some steps ---------------------------------------------------------------------------------------- */
@@ -194,7 +195,8 @@ tn_status tn_i_run_chunk(const group_run *w, const tn_i_chunk_run *r) {
         counts_of(w)[0] = c.n;
         counts_of(w)[1] = c.r.number;
         memset(counts_of(w) + 2, 0, g->chunk[r->kind].counters * sizeof(int64_t));
-        const tn_status status = tn_i_run_made(&g->chunk[r->kind].made, c.table, w->scratch + g->chunk_scratch);
+        const tn_status status =
+            tn_i_run_made(&g->chunk[r->kind].made, &w->inner, c.table, w->scratch + g->chunk_scratch);
         note(&c);
         if (status != TN_OK) return status;
         c.r.n -= c.n;

@@ -3,8 +3,6 @@
 #include "run/branch.h"
 #include "run/profile.h"
 #include "plan/strides.h"
-#include "prims/ranks/collective_run.h"
-#include "prims/linear/dot.h"
 #include "prims/ids.h"
 
 #include <stdio.h>
@@ -110,116 +108,6 @@ static void run_release(const tn_i_plan *p, const tn_i_release *k, const tn_i_ru
 
 /* ---- kernels ---------------------------------------------------------------------------- */
 
-static void describe(const tn_i_plan *p, const uintptr_t *base, tn_i_var v, tn_i_arr *a) {
-    const tn_i_place *k = &p->place[v];
-    a->type = p->f->val[v].type;
-    a->data = tn_i_address(base, k);
-    memset(a->stride, 0, sizeof a->stride);
-    if (k->stride == TN_DENSE)
-        tn_i_dense_strides(a->type, a->stride);
-    else
-        memcpy(a->stride, p->number + k->stride, (size_t)a->type->rank * sizeof *a->stride);
-}
-
-/* Of what is in an entry of an array: bytes to its place in the next one. */
-static int64_t to_next_entry(const tn_i_plan *p, tn_i_var v) {
-    return (int64_t)tn_type_bytes(p->f->val[p->place[v].base - TN_BASE_ARGUMENTS].type);
-}
-
-/* Its operands and outputs are described in `in` and behind.  *k is set part by part: a whole one would be read again,
- * to be copied, before it is in memory. */
-static void describe_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base,
-                            tn_i_arr *in, char *message, tn_i_kernel *k) {
-    const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    tn_i_arr *out = in + e->nin;
-    for (uint32_t i = 0; i < e->nin; i++) describe(p, base, tn_i_in(p->f, e)[i], &in[i]);
-    for (uint32_t j = 0; j < e->nout; j++) describe(p, base, e->out + j, &out[j]);
-    k->prim = e->prim;
-    k->p = tn_i_p(e);
-    k->nin = e->nin;
-    k->nout = e->nout;
-    k->in = in;
-    k->out = out;
-    k->scratch = (void *)(base[TN_BASE_ARENA] + (uintptr_t)s->scratch);
-    k->threads = r->threads;
-    k->message = message;
-    k->loc = e->loc;
-    k->observer = &r->observer;
-    k->comm = r->talk ? r->talk->ops : NULL;
-    k->triangle = s->triangle;
-    for (uint32_t i = 0; i < 2; i++) k->ahead[i] = s->ahead >> i & 1 ? to_next_entry(p, tn_i_in(p->f, e)[i]) : 0;
-}
-
-/* Whether the step runs, of those of the outermost plan. */
-static bool is_wanted(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r) {
-    return !r->skip || !tn_i_bit(r->skip, (size_t)(s - p->step));
-}
-
-/* A collective has started, or was waited for. */
-static void note_message(tn_i_talk *t, const tn_i_eqn *e, const tn_i_kernel *k, tn_status status) {
-    if (status != TN_OK) t->broken = true;
-    if (e->prim->id == TN_P_collective_start && status == TN_OK)
-        tn_i_talk_started(t, *(const int64_t *)k->out[1].data);
-    else if (tn_i_waits(e))
-        tn_i_talk_waited(t, *(const int64_t *)k->in[1].data);
-}
-
-static tn_status run_one(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
-    const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    if (r->quiet && e->nout == 0) return TN_OK;
-    tn_i_arr *in = (tn_i_arr *)(void *)((char *)base + p->arrays);
-    char message[256];
-    tn_i_kernel k;
-    message[0] = message[sizeof message - 1] = 0;
-    describe_kernel(p, s, r, base, in, message, &k);
-    if (s->axes && e->nout && !base[p->place[e->out].base]) in[e->nin].data = r->talk ? r->talk->room : NULL;
-    tn_status status = e->prim->kernel(&k);
-    message[sizeof message - 1] = 0;
-    if (s->axes && r->talk) note_message(r->talk, e, &k, status);
-    return status == TN_OK ? TN_OK : tn_i_run_fail(r, e, status, message);
-}
-
-static void run_product(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
-    const tn_i_eqn *e = &p->f->eqn[s->eqn];
-    const tn_i_var *in = tn_i_in(p->f, e);
-    const tn_i_product *q = &p->product[s->loop];
-    const tn_i_by_dots *d = &q->dots;
-    void *x[2] = {tn_i_address(base, &p->place[in[0]]), tn_i_address(base, &p->place[in[1]])},
-         *y = tn_i_address(base, &p->place[e->out]);
-    if (d->kernel)
-        d->kernel(d->k, d->n, x[d->turned], x[!d->turned], d->bcs, false, y, d->ys);
-    else
-        tn_i_multiply_at(&q->all, r->threads, x[0], x[1], y);
-}
-
-/* One matrix times two vectors, in one pass over the matrix. */
-static void run_two(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
-    const tn_i_eqn *e[2] = {&p->f->eqn[s[0].eqn], &p->f->eqn[s[1].eqn]};
-    tn_i_by_dots d;
-    if (!tn_i_gemm_two(&p->product[s[0].loop].all, &p->product[s[1].loop].all,
-                       &d)) { /* as a plan that finds two rules out */
-        run_product(p, s, r, base);
-        run_product(p, s + 1, r, base);
-        return;
-    }
-    const void *x[2];
-    void *y[2];
-    for (int q = 0; q < 2; q++) {
-        x[q] = tn_i_address(base, &p->place[tn_i_in(p->f, e[q])[d.turned]]);
-        y[q] = tn_i_address(base, &p->place[e[q]->out]);
-    }
-    d.two(d.k, d.n, x, tn_i_address(base, &p->place[tn_i_in(p->f, e[0])[!d.turned]]), d.bcs, y);
-}
-
-static tn_status run_kernel(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
-    if (!s->at_once) return run_one(p, s, r, base);
-    if (s->leads && is_wanted(p, s + 1, r))
-        run_two(p, s, r, base);
-    else if (!s->follows || !is_wanted(p, s - 1, r))
-        run_product(p, s, r, base);
-    return TN_OK;
-}
-
 /* ---- the spill file ---------------------------------------------------------------------- */
 
 static tn_status run_transfer(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base) {
@@ -290,7 +178,7 @@ static tn_status run_step(const tn_i_plan *p, const tn_i_run *r, uintptr_t *fram
     const tn_i_step *s = &p->step[step];
     switch ((tn_i_step_kind)s->kind) {
     case TN_STEP_STRIP: run_strip(p, s, frame); break;
-    case TN_STEP_KERNEL: return run_kernel(p, s, r, frame);
+    case TN_STEP_KERNEL: return tn_i_run_kernel_step(p, s, r, frame);
     case TN_STEP_NEST: return tn_i_run_nest(s, frame);
     case TN_STEP_BODY: return run_body(p, s, r, frame);
     case TN_STEP_GROUP: return tn_i_run_group(p, s, r, frame);
@@ -377,7 +265,7 @@ tn_status tn_i_run_plan(const tn_i_plan *p, const tn_i_run *r, uintptr_t *frame)
         const tn_i_step *s = &p->step[i];
         const tn_i_segment *g = ready(p, r, s, frame);
         if (g) {
-            status = tn_i_run_made(&g->made, frame, r->room);
+            status = tn_i_run_made(&g->made, r, frame, r->room);
             i += g->n - 1;
         } else
             status = s->kind == TN_STEP_NEST ? tn_i_run_nest(s, frame) : run_step(p, r, frame, i);

@@ -47,8 +47,12 @@ tn_status tn_i_run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run 
 /* A step of kind TN_STEP_NEST (nest_run.c).  Operand i is at place[in i], output j at place[out + j] of its equation;
  * an output whose base is 0 is not wanted and not written. */
 tn_status tn_i_run_nest(const tn_i_step *s, uintptr_t *base);
-/* Runs code that a back end made, for the table of addresses; its scratch memory is entry 0 meanwhile. */
-tn_status tn_i_run_made(const tn_i_made *m, uintptr_t *base, uintptr_t scratch);
+/* Runs code that a back end made, for the table of addresses; its scratch memory is entry 0 meanwhile.  r: for the
+ * kernels that it calls; NULL: there are none. */
+tn_status tn_i_run_made(const tn_i_made *m, const tn_i_run *r, uintptr_t *base, uintptr_t scratch);
+/* A step of kind TN_STEP_KERNEL (kernel_run.c); and one that a loop program calls. */
+tn_status tn_i_run_kernel_step(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base);
+tn_i_called_fn tn_i_run_called;
 /* A step of kind TN_STEP_LOOP (loop_run.c). */
 tn_status tn_i_run_loop(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, const uintptr_t *base);
 
