@@ -1,10 +1,10 @@
 # Tests.  Each one is run by tools/check/run.sh, which keeps its log and its counts in $(BUILD)/check;
 # tools/check/sum.sh adds them up.
 
-.PHONY: nesting ranks check check-long check-python check-jax results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
+.PHONY: nesting ranks check check-long check-python check-jax coverage results asan clang tsan valgrind laws mutants faults fuzz abi abi-record abi-release costs costs-record fuzz-programs tsan-programs
 
 # The goals that need the packages of set `check` (tools/deps/packages.txt).
-CHECK_GOALS = nesting ranks check check-long results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
+CHECK_GOALS = nesting ranks check check-long coverage results asan clang tsan valgrind laws mutants faults fuzz fuzz-programs tsan-programs
 
 # How much of the random tests is run, the same of it each time but for what goes by turns: in make check, in builds of other
 # kinds (few), and in make check-long (many).  Samples per law and primitive, generated programs, samples where others
@@ -285,6 +285,12 @@ asan: | deps ## the suite built by clang under AddressSanitizer and UBSan, warni
 	$(sub_make) $(sanitized) $(few) KINDS='$(SHORT_KINDS)' check
 clang: | deps ## the suite built by clang, optimized
 	$(sub_make) BUILD=$(BUILD)/clang CC='$(CLANG)' WERROR=1 CFLAGS=-O3 $(few) KINDS='$(SHORT_KINDS)' check
+# Fuzzers, other languages and installed copies find little that these do not run.
+COVERAGE_KINDS ?= emit laws nesting threads golden ranks fault unit demo examples
+GCOV           ?= gcov
+coverage: | deps ## lines and branches of src that the suite runs, by folder (gcov); COVERAGE_KINDS= picks tests
+	$(sub_make) BUILD=$(BUILD)/coverage CC='$(CC) --coverage' CFLAGS='-O1 -g1' KINDS='$(COVERAGE_KINDS)' check || :
+	@GCOV='$(GCOV)' tools/check/coverage.sh $(BUILD)/coverage/obj
 check-long: | deps ## check with more of the random tests, asan and clang
 	$(sub_make) $(many) LONG=1 check || :
 	+@ASAN_OPTIONS=detect_stack_use_after_return=1 $(MAKE) --no-print-directory DEPS_SEEN=1 LONG=1 asan || :

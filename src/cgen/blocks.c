@@ -28,7 +28,7 @@ static void begin_carries(tn_i_cwriter *w, uint32_t loop) {
             tn_i_c_line(w, "%s = %s;", tn_i_c_value(w, c, to), tn_i_c_value(w, w->p->op[c].in[0], x));
     }
     if (!lanes) return;
-    tn_i_c_open_lanes(w, w->note[loop + 1].lanes, false, true);
+    tn_i_c_open_lanes(w, w->note[loop + 1].lanes, false);
     for (uint32_t c = loop + 1; w->p->op[c].kind == TN_L_CARRY; c++)
         if (w->note[c].needed && w->note[c].array)
             tn_i_c_line(w, "%s = %s;", tn_i_c_value(w, c, to), tn_i_c_value(w, w->p->op[c].in[0], x));
@@ -127,7 +127,7 @@ static void loop(tn_i_cwriter *w, uint32_t k) {
     begin_carries(w, k);
     if (w->note[k].blocks) {
         (void)tn_i_c_block(w, k, &only);
-        if (!only && !w->note[k].chunk) (void)count_of(w, k, text);
+        if (!only) (void)count_of(w, k, text);
         tn_i_c_blocks(w, k);
         return;
     }
@@ -155,7 +155,7 @@ static void join(tn_i_cwriter *w, uint32_t first, uint32_t k, int which) {
     for (uint32_t j = first; j < w->p->nop && w->note[j].behind == k; j++) {
         if (w->p->op[j].kind != TN_L_JOIN || !w->note[j].needed) continue;
         const bool lanes = w->note[j].array;
-        if (lanes) tn_i_c_open_lanes(w, w->note[j].lanes, false, true);
+        if (lanes) tn_i_c_open_lanes(w, w->note[j].lanes, false);
         (void)tn_i_c_value(w, j, to);
         tn_i_c_line(w, "%s = %s;", to, tn_i_c_value(w, w->p->op[j].in[which], x));
         if (lanes) tn_i_c_close_lanes(w);
@@ -335,26 +335,6 @@ static void put_head(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
     tn_i_text_put(t, ") {\n");
 }
 
-/* Of a part of a loop in blocks of one vector: once for whole vectors, once for what is left of one. */
-static void put_body(tn_i_cwriter *w, tn_i_text *t, const tn_i_cpiece *z, const char *body) {
-    uint32_t b = z->part == TN_L_NONE && z->last ? w->note[z->first].block : TN_L_NONE;
-    int64_t n = 0;
-    char m[24];
-    while (b != TN_L_NONE && !w->note[b].chunk) b = w->note[b].block;
-    if (b != TN_L_NONE) (void)snprintf(m, sizeof m, "m%" PRIu32, w->note[b].label);
-    if (b == TN_L_NONE || !tn_i_c_names(body, m)) {
-        tn_i_text_add(t, body, strlen(body));
-        return;
-    }
-    const int chunk = w->note[b].chunk;
-    (void)tn_i_l_known_count(w->p, b, &n);
-    tn_i_text_put(t, "    if (%s == %d) {\n    const int64_t %s = %d;\n", m, chunk, m, chunk);
-    tn_i_text_add(t, body, strlen(body));
-    tn_i_text_put(t, "    } else {\n    const int64_t %s = %" PRId64 ";\n", m, n % chunk);
-    tn_i_text_add(t, body, strlen(body));
-    tn_i_text_put(t, "    }\n");
-}
-
 /* Behind the program's scratch arrays. */
 static size_t live_at(const tn_i_cwriter *w) { return ((size_t)w->p->bytes + 63) & ~(size_t)63; }
 
@@ -402,7 +382,7 @@ static void put_function(tn_i_cwriter *w, tn_i_text *t, uint32_t f) {
         if (!tn_i_c_names(body, name)) tn_i_text_put(t, "    (void)%s;\n", name);
     }
     if (w->status) tn_i_text_put(t, "    int status = 0;\n");
-    put_body(w, t, z, body);
+    tn_i_text_add(t, body, strlen(body));
     if (returns(w, f)) tn_i_text_put(t, "    return 0;\n");
     tn_i_text_put(t, "}\n");
 }
@@ -469,7 +449,7 @@ bool tn_i_cgen_add(tn_i_cgen *g, const char *name, const tn_i_loops *p) {
     const size_t n = p->nop + 1u, arrays = p->narray + 1u;
     if (!g->piece) g->piece = TN_CGEN_PIECE;
     if (!g->helpers.ctx) g->helpers.ctx = g->functions.ctx = g->list.ctx = g->ctx;
-    tn_i_cwriter w = {.g = g, .p = p, .name = name, .inside = TN_L_NONE, .first = TN_L_NONE};
+    tn_i_cwriter w = {.g = g, .p = p, .name = name, .inside = TN_L_NONE};
     const size_t before = g->functions.n;
     w.note = tn_i_alloc_array(c, n, sizeof *w.note);
     w.seen = tn_i_alloc_array(c, arrays, sizeof *w.seen);

@@ -18,7 +18,6 @@ typedef struct tn_i_cnote {
     bool varies;   /* in a vector loop in blocks: another number in each iteration */
     bool array;    /* so, and an array of the block */
     bool blocks;   /* FOR: a vector loop in blocks */
-    uint8_t chunk; /* of a FOR in blocks of one vector: its elements; 0: its blocks are longer */
     uint8_t wide;  /* in a vector loop, native: bytes of the widest numbers there, 4 or 8; else 0 */
     bool counted;  /* FOR: something counts it */
     bool keeps;    /* FOR: there are HALVES behind it */
@@ -58,7 +57,6 @@ typedef struct tn_i_cwriter {
     bool table, status; /* it uses these */
     int depth;
     uint32_t inside; /* the vector loop whose loop over the block is open, or TN_L_NONE */
-    uint32_t first;  /* of which addresses of the block's first element are written, or TN_L_NONE */
 } tn_i_cwriter;
 
 /* look.c: notes; pieces.c: functions; live.c: where values are. */
@@ -72,11 +70,6 @@ static inline uint32_t tn_i_c_root(const tn_i_loops *p, uint32_t v) {
 /* Elements of a block of a loop; whether it is only one; what its arrays have. */
 int64_t tn_i_c_block(const tn_i_cwriter *w, uint32_t loop, bool *only);
 int64_t tn_i_c_room(const tn_i_cwriter *w, uint32_t loop);
-/* In blocks of one vector arithmetic runs over the whole vector, with the last element in place of those that are
- * missing; but OWN is for those that are there alone.  APART has a loop to itself: what is read here and there would
- * keep compilers from vectors as long as the block.  NEIGHBOURS in memory are loaded by a function. */
-typedef enum tn_i_c_over { TN_C_WHOLE, TN_C_APART, TN_C_NEIGHBOURS, TN_C_OWN } tn_i_c_over;
-tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k);
 /* How many words of the numbers' own type a reduction's state has. */
 int64_t tn_i_c_words(const tn_i_cwriter *w, uint32_t reduce);
 
@@ -126,12 +119,7 @@ uint32_t tn_i_c_functions(tn_i_cwriter *w, uint32_t k, uint32_t last);
 void tn_i_c_call_block(tn_i_cwriter *w, uint32_t k);
 /* memory.c: statements of loads, stores, calls. */
 void tn_i_c_load(tn_i_cwriter *w, uint32_t k);
-void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_store(tn_i_cwriter *w, uint32_t k);
-/* Stores k[0] to k[n - 1] of neighbouring elements, 16 bytes, as one (native). */
-void tn_i_c_store_row(tn_i_cwriter *w, const uint32_t *k, unsigned n);
-/* Whether store j is of the element behind store k's. */
-bool tn_i_c_behind(const tn_i_cwriter *w, uint32_t k, uint32_t j);
 void tn_i_c_call(tn_i_cwriter *w, uint32_t k);
 /* reduce.c */
 void tn_i_c_reduce(tn_i_cwriter *w, uint32_t k);
@@ -140,9 +128,9 @@ void tn_i_c_total(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_halves(tn_i_cwriter *w, uint32_t k);
 void tn_i_c_keep(tn_i_cwriter *w, uint32_t loop);           /* what HALVES behind it read, at the end of an iteration */
 void tn_i_c_declare_halves(tn_i_cwriter *w, uint32_t loop); /* in front of it */
-/* lanes.c: a loop over the block, with what is missing in it; the operations from k on that are in one; a vector loop
+/* lanes.c: a loop over the block; the operations from k on that are in one; a vector loop
  * in blocks. */
-void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted, bool whole);
+void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted);
 void tn_i_c_close_lanes(tn_i_cwriter *w);
 uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last);
 void tn_i_c_blocks(tn_i_cwriter *w, uint32_t k);

@@ -14,25 +14,17 @@
 
 #include <inttypes.h>
 
-void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted, bool whole) {
+void tn_i_c_open_lanes(tn_i_cwriter *w, uint32_t loop, bool counted) {
     const uint32_t label = w->note[loop].label;
-    const int chunk = whole ? w->note[loop].chunk : 0;
     bool only;
     const int64_t n = tn_i_c_block(w, loop, &only);
-    if (chunk)
-        tn_i_c_line(w, "#pragma omp simd simdlen(%d)", chunk);
-    else
-        tn_i_c_line(w, w->g->native ? "#pragma omp simd" : "TANSY_SIMD");
-    if (only || chunk)
+    tn_i_c_line(w, w->g->native ? "#pragma omp simd" : "TANSY_SIMD");
+    if (only)
         tn_i_c_open_brace(w, "for (int64_t l = 0; l < %" PRId64 "; l++) ", n);
     else
         tn_i_c_open_brace(w, "for (int64_t l = 0; l < m%" PRIu32 "; l++) ", label);
     if (counted && only) tn_i_c_line(w, "const int64_t i%" PRIu32 " = l;", label);
-    if (counted && chunk)
-        tn_i_c_line(w, "const int64_t i%" PRIu32 " = b%" PRIu32 " + (l < m%" PRIu32 " ? l : m%" PRIu32 " - 1);", label,
-                    label, label, label);
-    else if (counted && !only)
-        tn_i_c_line(w, "const int64_t i%" PRIu32 " = b%" PRIu32 " + l;", label, label);
+    if (counted && !only) tn_i_c_line(w, "const int64_t i%" PRIu32 " = b%" PRIu32 " + l;", label, label);
     w->inside = loop;
 }
 
@@ -63,27 +55,6 @@ static bool counts(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
     return false;
 }
 
-static tn_i_c_over over(const tn_i_cwriter *w, uint32_t k, uint32_t end) {
-    for (uint32_t j = next_needed(w, k, end); w->note[w->note[k].lanes].chunk && j < end;
-         j = next_needed(w, j + 1, end))
-        if (w->note[j].varies) return tn_i_c_over_of(w, j);
-    return TN_C_WHOLE;
-}
-
-/* Columns of an array of rows that are stored side by side, 16 bytes of a row at a time: row[], how many; 0: none. */
-static unsigned side_by_side(const tn_i_cwriter *w, uint32_t k, uint32_t end, uint32_t row[4]) {
-    const tn_i_l_op *o = &w->p->op[k];
-    if (!w->g->native || o->kind != TN_L_STORE || o->update) return 0;
-    const int dtype = w->p->array[o->which].dtype;
-    const unsigned n = dtype == TN_F64 ? 2 : dtype == TN_F32 ? 4 : 0;
-    for (unsigned i = 0; i < n; i++) {
-        if (k == end || !w->note[k].varies || (i && !tn_i_c_behind(w, row[i - 1], k))) return 0;
-        row[i] = k;
-        k = next_needed(w, k + 1, end);
-    }
-    return n;
-}
-
 uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
     uint32_t end = k + 1;
     while (end < last && belongs(w, k, end)) end++;
@@ -101,24 +72,14 @@ uint32_t tn_i_c_run(tn_i_cwriter *w, uint32_t k, uint32_t last) {
         some |= n->varies;
     }
     if (!some) return end;
-    const tn_i_c_over what = over(w, k, end);
-    for (uint32_t j = next_needed(w, k, end); what == TN_C_NEIGHBOURS && j < end; j = next_needed(w, j + 1, end))
-        if (w->note[j].varies) tn_i_c_load_neighbours(w, j);
-    if (what == TN_C_NEIGHBOURS) return end;
-    tn_i_c_open_lanes(w, w->note[k].lanes, counts(w, k, end), what != TN_C_OWN);
+    tn_i_c_open_lanes(w, w->note[k].lanes, counts(w, k, end));
     for (uint32_t j = next_needed(w, k, end); j < end; j = next_needed(w, j + 1, end)) {
         if (!w->note[j].varies) continue;
         if (w->p->op[j].kind == TN_L_NEXT) {
             tn_i_c_next(w, j, end);
             break;
         }
-        uint32_t row[4];
-        const unsigned n = what == TN_C_OWN ? side_by_side(w, j, end, row) : 0;
-        if (n) {
-            tn_i_c_store_row(w, row, n);
-            j = row[n - 1];
-        } else
-            tn_i_c_operation(w, j);
+        tn_i_c_operation(w, j);
     }
     tn_i_c_close_lanes(w);
     return end;
@@ -131,46 +92,11 @@ static void begin_block(tn_i_cwriter *w, uint32_t k) {
     tn_i_c_line(w, "s->i64[%" PRIu32 "] = m%" PRIu32 ";", slot + 1, label);
 }
 
-/* Whole vectors, and one more: both know how much they have. */
-static void chunks(tn_i_cwriter *w, uint32_t k) {
-    const uint32_t label = w->note[k].label;
-    const int chunk = w->note[k].chunk;
-    tn_i_text body = {.ctx = w->g->ctx}, *const outer = w->t;
-    int64_t n = 0;
-    (void)tn_i_l_known_count(w->p, k, &n);
-    w->t = &body;
-    w->depth++;
-    begin_block(w, k);
-    tn_i_c_body(w, k + 1, w->p->op[k].to);
-    w->depth--;
-    w->t = outer;
-    if (n >= chunk) {
-        tn_i_c_open_brace(w, "for (int64_t b%" PRIu32 " = 0; b%" PRIu32 " < %" PRId64 "; b%" PRIu32 " += %d) ", label,
-                          label, n - n % chunk, label, chunk);
-        tn_i_c_line(w, "const int64_t m%" PRIu32 " = %d;", label, chunk);
-        tn_i_text_add(w->t, body.at ? body.at : "", body.n);
-        tn_i_c_close_brace(w);
-    }
-    if (n % chunk) {
-        tn_i_c_open_brace(w, "%s", "");
-        tn_i_c_line(w, "const int64_t b%" PRIu32 " = %" PRId64 ", m%" PRIu32 " = %" PRId64 ";", label, n - n % chunk,
-                    label, n % chunk);
-        tn_i_text_add(w->t, body.at ? body.at : "", body.n);
-        tn_i_c_close_brace(w);
-    }
-    w->failed |= body.failed;
-    tn_i_text_free(&body);
-}
-
 void tn_i_c_blocks(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     const uint32_t label = w->note[k].label;
     bool only;
     const int64_t n = tn_i_c_block(w, k, &only);
-    if (w->note[k].chunk) {
-        chunks(w, k);
-        return;
-    }
     if (only && n == 0) return;
     tn_i_c_declare_halves(w, k);
     if (only)

@@ -17,7 +17,6 @@ static bool cuts(const tn_i_l_op *o) {
 static void find_runs(tn_i_cwriter *w) {
     uint32_t run = 1, fn = 0, n = 0;
     bool stored = false;
-    tn_i_c_over over = TN_C_WHOLE;
     for (uint32_t k = 0; k < w->p->nop; k++) {
         const tn_i_l_op *o = &w->p->op[k];
         tn_i_cnote *x = &w->note[k];
@@ -29,13 +28,11 @@ static void find_runs(tn_i_cwriter *w) {
             x->run = x->fn == fn ? run : 0;
             continue;
         }
-        const tn_i_c_over mine = w->note[x->lanes].chunk && x->varies ? tn_i_c_over_of(w, k) : over;
         const bool call = x->call && x->varies, next = o->kind == TN_L_NEXT && o[-1].kind != TN_L_NEXT;
-        if (call || x->fn != fn || n == RUN || mine != over || (stored && !x->varies && o->kind == TN_L_LOAD) ||
+        if (call || x->fn != fn || n == RUN || (stored && !x->varies && o->kind == TN_L_LOAD) ||
             (next && w->note[x->block].keeps))
             run++, n = 0, stored = false;
         fn = x->fn;
-        over = mine;
         x->run = run;
         n++;
         stored |= o->kind == TN_L_STORE;

@@ -109,18 +109,6 @@ static bool in_blocks(const tn_i_cwriter *w, uint32_t loop) {
     return n > w->g->piece;
 }
 
-/* Functions are called in it, and there are no loops or branches. */
-static bool calls(const tn_i_cwriter *w, uint32_t loop) {
-    const tn_i_l_op *op = w->p->op;
-    bool any = false;
-    for (uint32_t k = loop + 1; k < op[loop].to; k++) {
-        if (!w->note[k].needed) continue;
-        if (op[k].kind == TN_L_FOR || op[k].kind == TN_L_IF) return false;
-        any |= w->note[k].call != TN_C_PLACE;
-    }
-    return any;
-}
-
 /* Bytes of the widest numbers in a loop. */
 static int widest(const tn_i_cwriter *w, uint32_t loop) {
     const tn_i_l_op *op = w->p->op;
@@ -129,17 +117,6 @@ static int widest(const tn_i_cwriter *w, uint32_t loop) {
         if (w->note[k].needed && tn_i_l_has_value(&op[k]) && tn_i_dtype_size(op[k].dtype) > bytes)
             bytes = tn_i_dtype_size(op[k].dtype);
     return (int)bytes;
-}
-
-/* Elements of a vector of the widest numbers that there are; 0: blocks are longer, or the text is C99's.  A short loop
- * of a length that vectors do not divide would else mostly be what compilers make of the rest; of one that calls
- * functions, what is between the calls would go through memory. */
-static uint8_t chunk(const tn_i_cwriter *w, uint32_t loop) {
-    int64_t n;
-    if (!w->g->native || w->note[loop].keeps || !tn_i_l_known_count(w->p, loop, &n)) return 0;
-    if (n > TN_CGEN_BLOCK && !calls(w, loop)) return 0;
-    const uint8_t lanes = (uint8_t)(tn_i_isa_bytes(w->g->isa) / widest(w, loop));
-    return n % lanes || n > TN_CGEN_BLOCK ? lanes : 0;
 }
 
 static bool varies(const tn_i_cwriter *w, uint32_t k, uint32_t loop) {
@@ -156,11 +133,10 @@ static void find_lanes(tn_i_cwriter *w) {
         tn_i_cnote *n = &w->note[k];
         if (loop != TN_L_NONE && k == w->p->op[loop].to) loop = TN_L_NONE;
         if (o->kind == TN_L_FOR && n->needed && o->vector) {
-            n->chunk = chunk(w, k);
             const uint8_t wide = (uint8_t)widest(w, k);
             for (uint32_t j = k + 1; j < o->to; j++) w->note[j].wide = wide;
         }
-        if (o->kind == TN_L_FOR && n->needed && o->vector && (n->chunk || in_blocks(w, k))) {
+        if (o->kind == TN_L_FOR && n->needed && o->vector && in_blocks(w, k)) {
             n->blocks = true;
             loop = k;
             continue;
@@ -173,7 +149,6 @@ static void find_lanes(tn_i_cwriter *w) {
 int64_t tn_i_c_block(const tn_i_cwriter *w, uint32_t loop, bool *only) {
     int64_t n;
     *only = false;
-    if (w->note[loop].chunk) return w->note[loop].chunk;
     *only = tn_i_l_known_count(w->p, loop, &n) && n <= TN_CGEN_BLOCK;
     return *only ? n : TN_CGEN_BLOCK;
 }
@@ -183,17 +158,6 @@ int64_t tn_i_c_room(const tn_i_cwriter *w, uint32_t loop) {
     bool only;
     const int64_t n = tn_i_c_block(w, loop, &only);
     return w->g->native ? (n + 15) / 16 * 16 : n;
-}
-
-tn_i_c_over tn_i_c_over_of(const tn_i_cwriter *w, uint32_t k) {
-    const tn_i_l_op *o = &w->p->op[k];
-    if (o->kind == TN_L_STORE || o->kind == TN_L_INTO) return TN_C_OWN;
-    if (o->kind != TN_L_LOAD) return TN_C_WHOLE;
-    if (tn_i_l_by(w->p, &o->at, w->note[k].lanes) != 1) return TN_C_APART;
-    return tn_i_is_float(o->dtype) && o->dtype == w->p->array[o->which].dtype && o->in[0] == TN_L_NONE &&
-                   o->in[1] == TN_L_NONE
-               ? TN_C_NEIGHBOURS
-               : TN_C_WHOLE;
 }
 
 bool tn_i_c_look(tn_i_cwriter *w) {

@@ -315,7 +315,7 @@ static void spread(tn_i_cwriter *w, uint32_t k, int i, char text[TN_C_NAME]) {
     }
     (void)snprintf(text, TN_C_NAME, "x%d", i);
     tn_i_c_line(w, "%s x%d[%" PRId64 "];", tn_i_c_name(w->p->op[v].dtype), i, tn_i_c_room(w, loop));
-    tn_i_c_open_lanes(w, loop, false, true);
+    tn_i_c_open_lanes(w, loop, false);
     tn_i_c_line(w, "x%d[l] = %s;", i, tn_i_c_value(w, v, x));
     tn_i_c_close_lanes(w);
 }
@@ -327,9 +327,8 @@ void tn_i_c_call_block(tn_i_cwriter *w, uint32_t k) {
     const void *f = w->note[k].call == TN_C_VECTOR ? vector_of(w, k, b.prim) : (const void *)(uintptr_t)b.strip;
     bool only;
     const int64_t n = tn_i_c_block(w, w->note[k].lanes, &only);
-    const bool whole = only || w->note[w->note[k].lanes].chunk;
-    (void)snprintf(count, sizeof count, whole ? "%" PRId64 : "m%" PRId64,
-                   whole ? n : (int64_t)w->note[w->note[k].lanes].label);
+    (void)snprintf(count, sizeof count, only ? "%" PRId64 : "m%" PRId64,
+                   only ? n : (int64_t)w->note[w->note[k].lanes].label);
     if (!f) {
         w->failed = true;
         (void)tn_i_fail(w->p->ctx, TN_ERULE, NULL, "%s has no text in C", b.prim->name);

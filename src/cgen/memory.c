@@ -59,17 +59,6 @@ void tn_i_c_load(tn_i_cwriter *w, uint32_t k) {
     tn_i_text_free(&x);
 }
 
-void tn_i_c_load_neighbours(tn_i_cwriter *w, uint32_t k) {
-    const tn_i_l_op *o = &w->p->op[k];
-    const uint32_t loop = w->note[k].lanes;
-    char at[TN_C_AFFINE], to[TN_C_NAME];
-    w->first = loop;
-    element(w, o, at);
-    w->first = TN_L_NONE;
-    tn_i_c_line(w, "tansy_some_%s(&%s, m%" PRIu32 ", %d, %s);", tn_i_c_suffix(o->dtype), at, w->note[loop].label,
-                w->note[loop].chunk, tn_i_c_array(w, k, to));
-}
-
 void tn_i_c_store(tn_i_cwriter *w, uint32_t k) {
     const tn_i_l_op *o = &w->p->op[k];
     char at[TN_C_AFFINE], mask[TN_C_NAME], value[TN_C_NAME];
@@ -84,35 +73,6 @@ void tn_i_c_store(tn_i_cwriter *w, uint32_t k) {
     else
         tn_i_c_line(w, "if (%s) %s = %s;", tn_i_c_value(w, o->in[1], mask), at, x.at ? x.at : "");
     tn_i_text_free(&x);
-}
-
-bool tn_i_c_behind(const tn_i_cwriter *w, uint32_t k, uint32_t j) {
-    const tn_i_l_op *o = &w->p->op[k], *q = &w->p->op[j];
-    const tn_i_l_array *a = &w->p->array[o->which], *b = &w->p->array[q->which];
-    if (q->kind != TN_L_STORE || o->update || q->update || a->role == TN_L_CONST || b->role != a->role ||
-        b->base != a->base)
-        return false;
-    if (o->in[0] != TN_L_NONE || o->in[1] != TN_L_NONE || q->in[0] != TN_L_NONE || q->in[1] != TN_L_NONE) return false;
-    if (a->dtype != b->dtype || o->at.n != q->at.n) return false;
-    const tn_i_l_term *s = tn_i_l_terms(w->p, &o->at), *t = tn_i_l_terms(w->p, &q->at);
-    for (uint32_t i = 0; i < o->at.n; i++)
-        if (s[i].loop != t[i].loop || s[i].by != t[i].by) return false;
-    const int64_t size = (int64_t)tn_i_dtype_size(a->dtype);
-    int64_t x, y;
-    return tn_i_mul_i64(o->at.at, size, &x) && tn_i_add_i64(x, a->at, &x) && tn_i_mul_i64(q->at.at, size, &y) &&
-           tn_i_add_i64(y, b->at, &y) && tn_i_add_i64(x, size, &x) && x == y;
-}
-
-void tn_i_c_store_row(tn_i_cwriter *w, const uint32_t *k, unsigned n) {
-    const tn_i_l_op *o = &w->p->op[k[0]];
-    const char *kind = tn_i_c_suffix(w->p->array[o->which].dtype);
-    char at[TN_C_AFFINE], x[TN_C_NAME], row[4 * (TN_C_NAME + 2)];
-    size_t used = 0;
-    for (unsigned i = 0; i < n; i++)
-        used += (size_t)snprintf(row + used, sizeof row - used, "%s%s", i ? ", " : "",
-                                 tn_i_c_value(w, w->p->op[k[i]].in[2], x));
-    element(w, o, at);
-    tn_i_c_line(w, "*(tansy_row_%s *)&%s = (tansy_row_%s){%s};", kind, at, kind, row);
 }
 
 /* ---- calls ---- */

@@ -122,7 +122,7 @@ void tn_i_c_keep(tn_i_cwriter *w, uint32_t loop) {
     for (uint32_t k = w->p->op[loop].to + 1; next_halves(w, &k, loop); k++) {
         const bool block = w->note[loop].blocks, lanes = w->note[k].varies;
         const uint32_t v = w->p->op[k].in[0], label = w->note[k].label;
-        if (block || lanes) tn_i_c_open_lanes(w, block ? loop : w->note[k].lanes, false, false);
+        if (block || lanes) tn_i_c_open_lanes(w, block ? loop : w->note[k].lanes, false);
         (void)tn_i_c_value(w, v, x);
         if (block)
             tn_i_c_line(w, "h%" PRIu32 "[l] = %s;", label, x);
@@ -146,13 +146,13 @@ void tn_i_c_halves(tn_i_cwriter *w, uint32_t k) {
     for (int64_t h = n / 2; h > 0; h /= 2) {
         if (w->g->native && !lanes && h >= 8) tn_i_c_line(w, "#pragma omp simd");
         tn_i_c_open_brace(w, "for (int j = 0; j < %" PRId64 "; j++) ", h);
-        if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false, false);
+        if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false);
         tn_i_c_line(w, "h%" PRIu32 "[j]%s = %s(h%" PRIu32 "[j]%s, h%" PRIu32 "[j + %" PRId64 "]%s);", label, l, name,
                     label, l, label, h, l);
         if (lanes) tn_i_c_close_lanes(w);
         tn_i_c_close_brace(w);
     }
-    if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false, false);
+    if (lanes) tn_i_c_open_lanes(w, w->note[k].lanes, false);
     tn_i_c_line(w, "%sh%" PRIu32 "[0]%s;", tn_i_c_define(w, k, define), label, l);
     if (lanes) tn_i_c_close_lanes(w);
 }

@@ -202,7 +202,7 @@ const char *tn_i_c_affine(tn_i_cwriter *w, const tn_i_l_affine *a, char text[TN_
     size_t k = 0;
     if (!fits(w, a)) return wrapping(w, a, text);
     for (uint32_t i = 0; i < a->n; i++) {
-        (void)snprintf(name, sizeof name, "%c%" PRIu32, t[i].loop == w->first ? 'b' : 'i', w->note[t[i].loop].label);
+        (void)snprintf(name, sizeof name, "i%" PRIu32, w->note[t[i].loop].label);
         k = put_term(text, k, t[i].by, i == 0, name);
     }
     if (a->at || a->n == 0) (void)put_term(text, k, a->at, a->n == 0, NULL);
