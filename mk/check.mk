@@ -289,7 +289,7 @@ clang: | deps ## the suite built by clang, optimized
 COVERAGE_KINDS ?= emit laws nesting threads golden ranks fault unit demo examples
 GCOV           ?= gcov
 coverage: | deps ## lines and branches of src that the suite runs, by folder (gcov); COVERAGE_KINDS= picks tests
-	$(sub_make) BUILD=$(BUILD)/coverage CC='$(CC) --coverage' CFLAGS='-O1 -g1' KINDS='$(COVERAGE_KINDS)' check || :
+	$(sub_make) BUILD=$(BUILD)/coverage CFLAGS='-O1 -g1 --coverage' LDFLAGS=--coverage KINDS='$(COVERAGE_KINDS)' check || :
 	@GCOV='$(GCOV)' tools/check/coverage.sh $(BUILD)/coverage/obj
 check-long: | deps ## check with more of the random tests, asan and clang
 	$(sub_make) $(many) LONG=1 check || :

@@ -10,19 +10,22 @@ find "$objects/src" -name '*.gcno' | sort | while read -r notes; do
 done | awk '
     /^File / { file = $2; gsub(/\x27/, "", file); wanted = file ~ /^src\/.*\.c$/; next }
     !wanted { next }
-    /^Lines executed:/ { split($2, p, /[:%]/); n = $NF; split(file, d, "/"); lines[d[2]] += n; ran[d[2]] += p[2] * n / 100 }
+    /^Lines executed:/ {
+        split($2, p, /[:%]/); n = $NF; split(file, d, "/")
+        lines[d[2]] += n; ran[d[2]] += p[2] * n / 100
+    }
     /^Taken at least once:/ { split($4, p, /[:%]/); n = $NF; branches[d[2]] += n; taken[d[2]] += p[2] * n / 100 }
     function row(name, l, r, b, t) {
-        printf "| %-11s | %7d | %5.1f %% | %8d | %5.1f %% |\n", name, l, l ? 100 * r / l : 0, b, b ? 100 * t / b : 0
+        return sprintf("| %-11s | %7d | %5.1f %% | %8d | %5.1f %% |", name, l, l ? 100 * r / l : 0, b, b ? 100 * t / b : 0)
     }
     END {
         print "| folder      |   lines |     run | branches |   taken |"
         print "|-------------|---------|---------|----------|---------|"
-        sort = "sort"
+        fflush()
         for (f in lines) {
-            row(f, lines[f], ran[f], branches[f], taken[f]) | sort
+            print row(f, lines[f], ran[f], branches[f], taken[f]) | "sort"
             l += lines[f]; r += ran[f]; b += branches[f]; t += taken[f]
         }
-        close(sort)
-        row("all of src", l, r, b, t)
+        close("sort")
+        print row("all of src", l, r, b, t)
     }'
