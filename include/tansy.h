@@ -617,31 +617,6 @@ typedef struct tn_budget_report {
  * (wrt, the report's size), and what tn_vjp fails with. */
 TN_API tn_status tn_memory_budget(const tn_fn *f, const tn_wrt_list *wrt, size_t bytes, tn_budget_report *out);
 
-/* Memory over time: what is alive in the arena of tn_vjp(f, wrt, policy) while each of its steps runs, as tn_compile
- * plans it; nothing runs. `tansy memory` draws it, and so does the method `memory` of a Python program. */
-typedef struct tn_memory_report {
-    size_t size;       /* sizeof(tn_memory_report), set by the caller */
-    size_t steps;      /* of the plan, fused equations being one; the last one copies results to the caller */
-    size_t backward;   /* the first step of the backward part; steps - 1 where there is none */
-    size_t kept_bytes; /* what the forward part leaves to the backward one */
-    size_t most_bytes; /* the most that is alive at once */
-    size_t peak_bytes; /* of the arena, with what packing loses: tn_exec_bytes of the reverse mode's executable */
-} tn_memory_report;
-typedef struct tn_memory_step {
-    size_t size;  /* sizeof(tn_memory_step) of the library */
-    size_t bytes; /* alive: operands, results, workspace and what alignment adds; a nested program is its peak */
-    size_t kept;  /* of these, made by earlier steps */
-    const char *primitive; /* "" for the copies at the end */
-    const char *file;      /* of the code that traced it; "" where that is not known */
-    int line;
-} tn_memory_step;
-typedef void (*tn_memory_fn)(void *user, const tn_memory_step *s);
-/* Fills *out, and tells fn, unless it is NULL, of each step in order, on this thread; fn may not use f's context, and
- * strings live during the call.  TN_OK; TN_EINVAL (f NULL, the report's size, wrt, policy) and what tn_vjp and
- * tn_compile fail with; TN_ENOMEM.  Cost: that of tn_vjp and of a plan, linear in the program. */
-TN_API tn_status tn_memory_profile(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
-                                   tn_memory_report *out, tn_memory_fn fn, void *user);
-
 /* Schedules: which of a loop's states (what enters a step) and records (what the linear program reads of a step) are
  * kept while it runs, and how its steps come back in reverse; what is not kept is computed again.  A schedule can
  * waste, but not change a result.  With N steps and S = CHECKPOINTS slots, one of which holds the initial state:

@@ -266,11 +266,13 @@ static void call(maker *m) {
     if (from == TN_L_NONE || to == TN_L_NONE || tn_i_l_overlap(m->b.p, from, to)) return;
     const int64_t n = m->b.p->array[from].count, k = m->b.p->array[to].count, both = pick(m, 0, n < k ? n : k);
     const tn_i_affine x = inside(m, n - both + 1), y = inside(m, k - both + 1);
+    const bool all = chance(m, 3); /* what was there does not count */
     tn_i_l_call(&m->b, m->kernel);
     tn_i_l_call_array(&m->b, TN_L_READ, from, x, both);
-    tn_i_l_call_array(&m->b, TN_L_UPDATE, to, y, both);
+    tn_i_l_call_array(&m->b, all ? TN_L_WRITE : TN_L_UPDATE, to, y, both);
     tn_i_l_call_integer(&m->b, tn_i_affine_number(both));
     tn_i_l_call_integer(&m->b, inside(m, 1000));
+    tn_i_l_call_integer(&m->b, tn_i_affine_number(all));
 }
 
 /* ---- blocks ---- */
@@ -507,7 +509,7 @@ static tn_status rotate(const void *data, const tn_i_l_run *run, char *const *at
         double x, y;
         memcpy(&x, at[0] + (i + number[1]) % n * 8, sizeof x);
         memcpy(&y, at[1] + i * 8, sizeof y);
-        y = y > x ? y : x;
+        y = y > x && !number[2] ? y : x;
         memcpy(at[1] + i * 8, &y, sizeof y);
     }
     return TN_OK;

@@ -173,6 +173,32 @@ typedef void (*tn_step_fn)(void *user, const tn_step *s);
  * lives as long as e.  fn is called on this thread.  TN_EINVAL when e or fn is NULL; TN_ENOMEM.  Cost: linear in the
  * steps. `tansy plan FILE.tn --backend native` prints them. */
 TN_API tn_status tn_exec_steps(const tn_exec *e, tn_step_fn fn, void *user);
+/* Memory over time: what is alive in the arena of tn_vjp(f, wrt, policy) while each of its steps runs, as tn_compile
+ * plans it; nothing runs. `tansy memory` draws it, and so does the method `memory` of a Python program. */
+typedef struct tn_memory_report {
+    size_t size;       /* sizeof(tn_memory_report), set by the caller */
+    size_t steps;      /* of the plan, fused equations being one; the last one copies results to the caller */
+    size_t backward;   /* the first step of the backward part; steps - 1 where there is none */
+    size_t kept_bytes; /* what the forward part leaves to the backward one */
+    size_t most_bytes; /* the most that is alive at once */
+    size_t peak_bytes; /* of the arena, with what packing loses: tn_exec_bytes of the reverse mode's executable */
+} tn_memory_report;
+typedef struct tn_memory_step {
+    size_t size;  /* sizeof(tn_memory_step) of the library */
+    size_t bytes; /* alive: operands, results, workspace and what alignment adds; a nested program is its peak */
+    size_t kept;  /* of these, made by earlier steps */
+    const char *primitive; /* "" for the copies at the end */
+    const char *file;      /* of the code that traced it; "" where that is not known */
+    int line;
+} tn_memory_step;
+typedef void (*tn_memory_fn)(void *user, const tn_memory_step *s);
+/* Fills *out, and tells fn, unless it is NULL, of each step in order, on this thread; fn may not use f's context, and
+ * strings live during the call.  Called by the thread of f's context; what is made meanwhile is freed.  TN_OK;
+ * TN_EINVAL (f NULL, the report's size, wrt, policy) and what tn_vjp and tn_compile fail with; TN_ENOMEM.  Cost: that
+ * of tn_vjp and of a plan, linear in the program. */
+TN_API tn_status tn_memory_profile(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy,
+                                   tn_memory_report *out, tn_memory_fn fn, void *user);
+
 /* Bytes of a call's arena, where its values live, padding included; known before anything runs.  tn_work_bytes has what
  * a workspace holds besides: places of arguments, and scratch memory of small programs that run as one loop program. */
 TN_API size_t tn_exec_bytes(const tn_exec *e);

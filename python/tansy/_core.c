@@ -8,6 +8,7 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <tansy.h>
 #include <tansy/emit.h>
@@ -416,21 +417,37 @@ static PyObject *fn_derive(PyObject *self, PyObject *args) {
     return NULL;
 }
 
+/* What reverse mode is asked for: (wrt or None, policy or None). */
+typedef struct reverse {
+    int_list w;
+    tn_wrt_list list;
+    tn_policy named;
+    const tn_wrt_list *wrt; /* NULL: all inputs */
+    const tn_policy *policy;
+} reverse;
+
+static bool take_reverse(PyObject *args, reverse *r) {
+    PyObject *wrt;
+    const char *policy;
+    if (!PyArg_ParseTuple(args, "Oz", &wrt, &policy) || !take_ints(wrt, 0, &r->w)) return false;
+    r->list = (tn_wrt_list){(size_t)r->w.n, r->w.v};
+    r->named = (tn_policy){.size = sizeof r->named, .name = policy};
+    r->wrt = r->w.v ? &r->list : NULL;
+    r->policy = policy ? &r->named : NULL;
+    return true;
+}
+
 /* (wrt or None, policy or None) -> (primal, linear) */
 static PyObject *fn_linearize(PyObject *self, PyObject *args) {
     fn_object *o = (fn_object *)self;
     state *st = state_of(self);
-    PyObject *wrt;
-    const char *policy;
-    int_list w;
+    reverse q;
     failure why;
-    if (!PyArg_ParseTuple(args, "Oz", &wrt, &policy) || !take_ints(wrt, 0, &w)) return NULL;
-    const tn_wrt_list list = {(size_t)w.n, w.v};
-    const tn_policy p = {.size = sizeof p, .name = policy};
+    if (!take_reverse(args, &q)) return NULL;
     PyThreadState *t = enter(o->ctx);
-    const tn_linearized l = tn_linearize(o->fn, w.v ? &list : NULL, policy ? &p : NULL);
+    const tn_linearized l = tn_linearize(o->fn, q.wrt, q.policy);
     leave(o->ctx, t, &why);
-    PyMem_Free(w.v);
+    PyMem_Free(q.w.v);
     if (!l.primal) {
         raise_failure(st, &why);
         return NULL;
@@ -484,19 +501,16 @@ static PyObject *residual_tuple(const tn_residual *r) {
 /* (wrt or None, policy or None) -> ([residual..], totals) */
 static PyObject *fn_residuals(PyObject *self, PyObject *args) {
     fn_object *o = (fn_object *)self;
-    PyObject *wrt, *both = NULL;
-    const char *policy;
-    int_list w;
+    PyObject *both = NULL;
+    reverse q;
     failure why;
-    if (!PyArg_ParseTuple(args, "Oz", &wrt, &policy) || !take_ints(wrt, 0, &w)) return NULL;
-    const tn_wrt_list list = {(size_t)w.n, w.v};
-    const tn_policy p = {.size = sizeof p, .name = policy};
+    if (!take_reverse(args, &q)) return NULL;
     tn_residual_totals total = {.size = sizeof total};
     PyThreadState *t = enter(o->ctx);
-    tn_residuals *r = tn_saved_residuals(o->fn, w.v ? &list : NULL, policy ? &p : NULL);
+    tn_residuals *r = tn_saved_residuals(o->fn, q.wrt, q.policy);
     const bool ok = r && tn_residuals_total(r, &total) == TN_OK;
     leave(o->ctx, t, &why);
-    PyMem_Free(w.v);
+    PyMem_Free(q.w.v);
     if (!ok) {
         raise_failure(state_of(self), &why);
         return NULL;
@@ -518,36 +532,37 @@ static PyObject *fn_residuals(PyObject *self, PyObject *args) {
 
 typedef struct alive {
     size_t *bytes, n, room;
+    bool failed;
 } alive;
 
+/* Without the GIL, so not in Python's memory. */
 static void take_step(void *user, const tn_memory_step *s) {
     alive *a = user;
-    if (a->n < a->room) a->bytes[a->n++] = s->bytes;
+    if (a->n == a->room && !a->failed) {
+        const size_t room = a->room ? 2 * a->room : 64;
+        size_t *bytes = room <= SIZE_MAX / sizeof *bytes ? realloc(a->bytes, room * sizeof *bytes) : NULL;
+        if (bytes) a->bytes = bytes, a->room = room;
+        a->failed = !bytes;
+    }
+    if (!a->failed) a->bytes[a->n++] = s->bytes;
 }
 
-/* (wrt or None, policy or None) -> ([bytes..], backward, kept, peak); the first of two profiles says how many steps. */
+/* (wrt or None, policy or None) -> ([bytes..], backward, kept, peak) */
 static PyObject *fn_memory(PyObject *self, PyObject *args) {
     fn_object *o = (fn_object *)self;
-    PyObject *wrt, *bytes = NULL;
-    const char *policy;
-    int_list w;
+    PyObject *bytes = NULL;
+    reverse q;
     failure why;
-    if (!PyArg_ParseTuple(args, "Oz", &wrt, &policy) || !take_ints(wrt, 0, &w)) return NULL;
-    const tn_wrt_list list = {(size_t)w.n, w.v};
-    const tn_policy p = {.size = sizeof p, .name = policy};
+    if (!take_reverse(args, &q)) return NULL;
     tn_memory_report r = {.size = sizeof r};
-    alive a = {NULL, 0, 0};
-    tn_status s = TN_OK;
-    for (int turn = 0; turn < 2 && s == TN_OK; turn++) {
-        if (turn && !(a.bytes = PyMem_Calloc(a.room = r.steps, sizeof *a.bytes))) break;
-        PyThreadState *t = enter(o->ctx);
-        s = tn_memory_profile(o->fn, w.v ? &list : NULL, policy ? &p : NULL, &r, turn ? take_step : NULL, &a);
-        leave(o->ctx, t, &why);
-    }
-    PyMem_Free(w.v);
+    alive a = {0};
+    PyThreadState *t = enter(o->ctx);
+    const tn_status s = tn_memory_profile(o->fn, q.wrt, q.policy, &r, take_step, &a);
+    leave(o->ctx, t, &why);
+    PyMem_Free(q.w.v);
     if (s != TN_OK)
         raise_failure(state_of(self), &why);
-    else if (!a.bytes)
+    else if (a.failed)
         PyErr_NoMemory();
     else
         bytes = PyList_New((Py_ssize_t)a.n);
@@ -555,7 +570,7 @@ static PyObject *fn_memory(PyObject *self, PyObject *args) {
         PyObject *one = PyLong_FromSize_t(a.bytes[i]);
         if (!one || PyList_SetItem(bytes, (Py_ssize_t)i, one)) Py_CLEAR(bytes);
     }
-    PyMem_Free(a.bytes);
+    free(a.bytes);
     return bytes ? Py_BuildValue("(Nnnn)", bytes, (Py_ssize_t)r.backward, (Py_ssize_t)r.kept_bytes,
                                  (Py_ssize_t)r.peak_bytes)
                  : NULL;

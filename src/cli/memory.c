@@ -35,15 +35,6 @@ static size_t cut_policies(char *text, const char **policy) {
 
 /* ---- profiles ----------------------------------------------------------------------- */
 
-static uint32_t float_outputs(const tn_fn *f) {
-    uint32_t n = 0;
-    for (size_t j = 0; j < tn_fn_outputs(f); j++) {
-        const int dtype = tn_fn_output_type(f, j).dtype;
-        n += dtype == TN_F32 || dtype == TN_F64;
-    }
-    return n;
-}
-
 /* What is drawn and told of an arena. */
 static bool take_line(const tn_i_memory_plan *a, tn_i_memory_line *line) {
     const tn_i_live *l = &a->live;
@@ -60,26 +51,15 @@ static bool take_line(const tn_i_memory_plan *a, tn_i_memory_line *line) {
     return true;
 }
 
-static void release(tn_ctx *c, tn_i_memory_plan *a) {
-    tn_i_live_free(&a->live);
-    tn_i_plan_free(c, a->plan);
-    tn_fn_free(a->g);
-    tn_fn_free(a->made);
-}
-
-/* The arena of f's vjp under one policy, as tn_compile plans it: equations that are fused are one; nothing runs. */
+/* Of f's vjp under one policy. */
 static bool plan(const tn_i_cli *o, const tn_fn *f, const char *text, tn_i_memory_plan *a) {
-    tn_ctx *c = tn_fn_ctx(f);
     const tn_wrt_list list = {o->nwrt, o->wrt};
     const tn_policy policy = {.size = sizeof policy, .name = text};
-    *a = (tn_i_memory_plan){.policy = text, .made = tn_vjp(f, o->wrt ? &list : NULL, &policy)};
-    a->g = a->made ? tn_i_prepared(a->made) : NULL;
-    a->plan = a->g ? tn_i_plan_new(a->g, NULL) : NULL;
-    if (a->plan && tn_i_live_of(a->plan, &a->live) &&
-        tn_i_backward_begins(a->plan->f, (uint32_t)tn_fn_outputs(f), float_outputs(f), &a->backward))
-        return true;
-    (void)tn_i_cli_bad(o, c);
-    release(c, a);
+    const bool ok = tn_i_memory_planned(f, o->wrt ? &list : NULL, &policy, a);
+    a->policy = text;
+    if (ok) return true;
+    (void)tn_i_cli_bad(o, tn_fn_ctx(f));
+    tn_i_memory_drop(tn_fn_ctx(f), a);
     return false;
 }
 
@@ -148,7 +128,7 @@ int tn_i_cli_draw_memory(const tn_i_cli *o, const tn_fn *f, size_t n, const char
         (void)tn_i_cli_usage("out of memory");
     }
     for (size_t k = 0; k < taken; k++) free((void *)(uintptr_t)r.line[k].bytes);
-    for (size_t k = 0; k < planned; k++) release(tn_fn_ctx(f), &r.arena[k]);
+    for (size_t k = 0; k < planned; k++) tn_i_memory_drop(tn_fn_ctx(f), &r.arena[k]);
     free(r.line);
     free(r.arena);
     return status;

@@ -2,17 +2,9 @@
 #ifndef TN_CLI_MEMORY_PLAN_H
 #define TN_CLI_MEMORY_PLAN_H
 
-#include "plan/live.h"
+#include "exec/memory_profile.h"
 
 #include <stdio.h>
-
-typedef struct tn_i_memory_plan {
-    const char *policy;
-    tn_fn *made, *g; /* the derivative, and what tn_compile makes of it */
-    tn_i_plan *plan;
-    tn_i_live live;
-    uint32_t backward; /* the first step of the backward part */
-} tn_i_memory_plan;
 
 /* Steps there is something to see of: the one that copies results is left out where it has nothing in the arena. */
 size_t tn_i_memory_steps(const tn_i_memory_plan *a);

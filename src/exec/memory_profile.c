@@ -1,15 +1,9 @@
 /* What is alive in the arena of a derivative, step by step: the profile of its plan, before anything runs. */
+#include "exec/memory_profile.h"
+
 #include "opt/equations.h"
-#include "plan/live.h"
 
 #include <string.h>
-
-typedef struct arena {
-    tn_fn *made, *g; /* the derivative, and what tn_compile makes of it */
-    tn_i_plan *plan;
-    tn_i_live live;
-    uint32_t backward;
-} arena;
 
 static uint32_t float_outputs(const tn_fn *f) {
     uint32_t n = 0;
@@ -17,22 +11,22 @@ static uint32_t float_outputs(const tn_fn *f) {
     return n;
 }
 
-static void release(tn_ctx *c, arena *a) {
+void tn_i_memory_drop(tn_ctx *c, tn_i_memory_plan *a) {
     tn_i_live_free(&a->live);
     tn_i_plan_free(c, a->plan);
     tn_fn_free(a->g);
     tn_fn_free(a->made);
 }
 
-static bool planned(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, arena *a) {
-    a->made = tn_vjp(f, wrt, policy);
+bool tn_i_memory_planned(const tn_fn *f, const tn_wrt_list *wrt, const tn_policy *policy, tn_i_memory_plan *a) {
+    *a = (tn_i_memory_plan){.made = tn_vjp(f, wrt, policy)};
     a->g = a->made ? tn_i_prepared(a->made) : NULL;
     a->plan = a->g ? tn_i_plan_new(a->g, NULL) : NULL;
     return a->plan && tn_i_live_of(a->plan, &a->live) &&
            tn_i_backward_begins(a->plan->f, (uint32_t)tn_fn_outputs(f), float_outputs(f), &a->backward);
 }
 
-static void tell(const arena *a, tn_memory_fn fn, void *user) {
+static void tell(const tn_i_memory_plan *a, tn_memory_fn fn, void *user) {
     const tn_fn *g = a->plan->f;
     for (size_t i = 0; i < a->live.n; i++) {
         const tn_i_eqn *e = i < g->neqn ? &g->eqn[i] : NULL;
@@ -52,8 +46,8 @@ tn_status tn_memory_profile(const tn_fn *f, const tn_wrt_list *wrt, const tn_pol
     tn_ctx *c = f->ctx;
     if (!out || out->size < sizeof *out)
         return tn_i_fail(c, TN_EINVAL, NULL, "tn_memory_profile: the report is NULL or its size is not set");
-    arena a = {NULL, NULL, NULL, {0}, 0};
-    const bool ok = planned(f, wrt, policy, &a);
+    tn_i_memory_plan a;
+    const bool ok = tn_i_memory_planned(f, wrt, policy, &a);
     if (ok) {
         const tn_memory_report r = {.size = out->size,
                                     .steps = a.live.n,
@@ -64,6 +58,6 @@ tn_status tn_memory_profile(const tn_fn *f, const tn_wrt_list *wrt, const tn_pol
         memcpy(out, &r, sizeof r);
         if (fn) tell(&a, fn, user);
     }
-    release(c, &a);
+    tn_i_memory_drop(c, &a);
     return ok ? TN_OK : c->status;
 }

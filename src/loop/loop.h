@@ -195,7 +195,7 @@ typedef struct tn_i_l_op {
 typedef struct tn_i_l_run tn_i_l_run;
 typedef tn_status tn_i_l_part(const tn_i_l_run *run, char *const *base, int64_t i);
 struct tn_i_l_run {
-    void *context; /* the kernels' own */
+    void *context; /* of who made the program */
     /* Runs part(run, base, i) for 0 <= i < n, in any order and by any threads; NULL: in order, by this one.  The status
      * is that of the first i that failed. */
     tn_status (*share)(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part);

@@ -24,8 +24,9 @@ static void give(const tn_i_lower_part *w, tn_i_var v, bool out) {
                       array, tn_i_lower_first(w->b, &q, t->dtype), n);
 }
 
+/* A product at once takes none. */
 static void give_scratch(const tn_i_lower_part *w, const tn_i_step *s) {
-    if (s->nscratch == 0) return;
+    if (s->nscratch == 0 || s->at_once) return;
     tn_i_lower_place q = tn_i_lower_entry(w->frame, TN_BASE_ARENA);
     q.at += s->scratch;
     const uint32_t array = tn_i_lower_array(w->b, &q, "scratch", TN_U8, TN_L_OUT, (int64_t)s->nscratch, 0, 0);

@@ -66,7 +66,7 @@ static const char rotate[] = "static int rotate(char *const *at, const int64_t *
                              "        double x, y;\n"
                              "        memcpy(&x, at[0] + (i + number[1]) % n * 8, sizeof x);\n"
                              "        memcpy(&y, at[1] + i * 8, sizeof y);\n"
-                             "        y = y > x ? y : x;\n"
+                             "        y = y > x && !number[2] ? y : x;\n"
                              "        memcpy(at[1] + i * 8, &y, sizeof y);\n"
                              "    }\n    return 0;\n}\n";
 
