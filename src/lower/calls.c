@@ -1,6 +1,6 @@
 /* Kernels of the library as calls: of products, factorizations, sorts, functions of the user's.  A call is given the
  * addresses of operands, outputs and scratch memory, which is all that it touches, and the step's number; which arrays
- * these are the step knows (run/call_run.c). */
+ * these are the step knows (run/kernel_run.c). */
 #include "lower/nest_i.h"
 
 #include "plan/planner.h"

@@ -103,12 +103,10 @@ uint32_t tn_i_lower_load(tn_i_lowering *w, const tn_i_nest_op *o) {
     const uint32_t otherwise = a->boxed ? w->value[o->nin ? o->in[0] : a->fill] : TN_L_NONE;
     if (w->array[o->array] == TN_L_NONE) return otherwise;
     const tn_i_affine e = tn_i_lower_address(w, a, o->array, open_loops(w->n, o));
-    const tn_i_l_where at = {.array = w->array[o->array],
-                             .e = e,
-                             .masked = true,
-                             .mask = a->boxed ? inside(w, a) : TN_L_NONE,
-                             .otherwise = otherwise};
-    return at.mask == TN_L_NONE ? tn_i_l_load_at(w->b, at.array, e) : tn_i_l_load(w->b, &at);
+    const uint32_t array = w->array[o->array], mask = a->boxed ? inside(w, a) : TN_L_NONE;
+    if (mask == TN_L_NONE) return tn_i_l_load_at(w->b, array, e);
+    return tn_i_l_load(w->b,
+                       &(tn_i_l_where){.array = array, .e = e, .masked = true, .mask = mask, .otherwise = otherwise});
 }
 
 uint32_t tn_i_lower_is_index(tn_i_l_builder *b, uint32_t x, int64_t last) {

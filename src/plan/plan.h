@@ -116,7 +116,7 @@ typedef struct tn_i_product {
 } tn_i_product;
 
 /* Runs a kernel step of plan `data` from a loop program: the addresses of operands, outputs and scratch memory, and the
- * step's number (run/call_run.c). */
+ * step's number (run/kernel_run.c). */
 struct tn_i_l_run;
 typedef tn_status tn_i_called_fn(const void *data, const struct tn_i_l_run *run, char *const *at,
                                  const int64_t *number);
