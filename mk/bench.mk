@@ -98,5 +98,6 @@ bench-peers: $(SUITE) $(BUILD)/bench/ode_adjoint $(PEERS)/ready ## the same besi
 	@PEERS_CPU='$(CPU)' python3 bench/peers/run.py --suite $(SUITE) --ode $(BUILD)/bench/ode_adjoint --data bench/data \
 	    --python $(PEERS)/bin/python --torch-python $(TORCH_PYTHON) --burn $(BURN) \
 	    $(if $(ONLY),--only $(ONLY)) $(if $(LONG),--long)
-	@if [ -x $(BUILD)/python/venv/bin/python ]; then PEERS_CPU='$(CPU)' $(BUILD)/python/venv/bin/python bench/peers/from_jax.py; \
+	@if [ -x $(BUILD)/python/venv/bin/python ]; then for f in from_jax convolutions; do \
+	     PEERS_CPU='$(CPU)' $(BUILD)/python/venv/bin/python bench/peers/$$f.py; done; \
 	 else echo '  skip  programs by tansy.from_jax: make check-python makes the environment'; fi

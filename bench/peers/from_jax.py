@@ -196,6 +196,19 @@ def seconds(f):
         count = max(2 * count, int(count * 0.025 / max(taken, 1e-9)))
 
 
+def paired(ours, theirs):
+    """Medians of seven samples of each, by turns."""
+    samples = [(seconds(ours), seconds(theirs)) for _ in range(7)]
+    return (statistics.median(s[k] for s in samples) for k in range(2))
+
+
+def agree(ours, theirs, name):
+    for got, want in zip(jax.tree_util.tree_leaves(ours), jax.tree_util.tree_leaves(theirs), strict=True):
+        want = np.asarray(want)
+        limit = 1e-3 if want.dtype == np.float32 else 1e-8
+        assert np.abs(got - want).max(initial=0) <= limit * max(np.abs(want).max(initial=0), 1e-30), name
+
+
 def processor():
     try:
         with open("/proc/cpuinfo") as f:
@@ -226,17 +239,9 @@ def compare(name):
     flat = lambda *xs: f(*jax.tree_util.tree_unflatten(tree, xs))
     theirs = jax.jit(jax.grad(flat, argnums=tuple(which)))
     ours = tansy.from_jax(flat, *leaves).grad(which).compile()
-    once = ours(*leaves)
-    once = once if isinstance(once, tuple) else (once,)
-    for got, want in zip(once, theirs(*leaves)):
-        want = np.asarray(want)
-        limit = 1e-3 if want.dtype == np.float32 else 1e-8
-        assert np.abs(got - want).max(initial=0) <= limit * max(np.abs(want).max(initial=0), 1e-30), name
+    agree(ours(*leaves), theirs(*leaves), name)
     device = [jax.device_put(x) for x in leaves]
-    samples = [
-        (seconds(lambda: ours(*leaves)), seconds(lambda: jax.block_until_ready(theirs(*device)))) for _ in range(7)
-    ]
-    a, b = (statistics.median(s[k] for s in samples) for k in range(2))
+    a, b = paired(lambda: ours(*leaves), lambda: jax.block_until_ready(theirs(*device)))
     row = {"program": name, "tansy_us": round(a * 1e6, 2), "jax_us": round(b * 1e6, 2), "ratio": round(a / b, 3)}
     print(json.dumps(row), flush=True)
     return row

@@ -181,9 +181,7 @@ bool tn_i_gemm_warm(tn_ctx *ctx, int dtype, int threads, int64_t m, int64_t n, i
     return true;
 }
 
-int tn_i_gemm_threads(long process, int threads) {
-    return threads < 2 || tn_i_same_process(process) || !bli_info_get_enable_openmp() ? threads : 1;
-}
+int tn_i_gemm_threads(long process, int threads) { return threads < 2 || tn_i_same_process(process) ? threads : 1; }
 
 const char *tn_i_gemm_version(void) { return bli_info_get_version_str(); }
 const char *tn_i_gemm_kernels(void) {

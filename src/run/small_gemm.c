@@ -1,15 +1,16 @@
 /* Small products, and matrices times vectors: cut into what the kernels of small_gemm.h take. */
 #include "base/machine.h"
+#include "base/parallel.h"
 #include "run/small_gemm.h"
 
-#include <string.h>
+#include <unistd.h>
 
-/* Bytes of b that are packed at a time: no more rows of it than BLOCK_ROWS fit with the widest tiles. */
-enum { BLOCK_ROWS = 64, PACK_BYTES = BLOCK_ROWS * 3 * 64 };
-/* The longest sum in one go, and the most elements of c whose longer sums are cut. */
-enum { MOST_APART = 1024 };
+/* Bytes of b that are packed at a time, or that a tile reads; rows of c that are made beside it. */
+enum { BLOCK_ROWS = 64, PACK_BYTES = TN_M_FIRST_CACHE / 2 };
+/* Of sums that are cut, beside c. */
+enum { APART_BYTES = 16384 };
 
-static const tn_i_small *kernels(int dtype) {
+const tn_i_small *tn_i_small_kernels(int dtype) {
     if (!tn_i_is_float(dtype)) return NULL;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
@@ -53,21 +54,20 @@ static bool narrow(const tn_i_small *s, tn_i_triangle triangle, int64_t row, int
     return *begin < *end;
 }
 
-/* All rows of one tile's columns, of which `first` is the first.  The tile heights there are: 8 (where registers
- * allow), 4, 3, 2, 1. */
+/* All rows of one tile's columns, of which `first` is the first. */
 static void run_rows(const tn_i_small *s, const tn_i_products *w, int64_t first, tn_i_tile t) {
     const tn_i_tile whole = t;
     const int64_t size = (int64_t)tn_i_dtype_size(w->dtype);
+    const int64_t of = tn_i_tile_vectors(s, whole.width);
     int64_t begin, end;
     for (int64_t row = 0, rows; row < w->m; row += rows) {
-        const int64_t left = w->m - row;
-        rows = left >= s->rows ? s->rows : smaller(left, 4);
+        rows = tn_i_tile_height(s, of, w->m - row);
         if (!narrow(s, w->triangle, row, rows, first, whole.width, &begin, &end)) continue;
         t.width = end - begin;
         t.a = (const char *)whole.a + row * t.ars * size;
         t.b = (const char *)whole.b + begin * size;
         t.c = (char *)whole.c + (row * t.crs + begin) * size;
-        const int64_t vectors = 1 + (t.width > s->lanes) + (t.width > 2 * s->lanes);
+        const int64_t vectors = tn_i_tile_vectors(s, t.width);
         (t.width == vectors * s->lanes ? s->full : s->tile)[rows][vectors](&t);
     }
 }
@@ -76,6 +76,11 @@ typedef union pack {
     char bytes[PACK_BYTES];
     double align;
 } pack;
+
+typedef union apart {
+    char bytes[APART_BYTES];
+    double align;
+} apart;
 
 /* `count` blocks of b, one after the other with contiguous rows. */
 static void pack_rows(const tn_i_small *s, int dtype, int64_t rows, int64_t columns, int64_t count, const void *from,
@@ -124,7 +129,8 @@ static void run_columns(const tn_i_small *s, const tn_i_products *w, int64_t fir
         return;
     }
     pack room;
-    const int64_t block = smaller(w->k, BLOCK_ROWS), group = group_of(w, PACK_BYTES, block * width);
+    const int64_t most = PACK_BYTES / (width * (int64_t)tn_i_dtype_size(w->dtype));
+    const int64_t block = smaller(w->k, most), group = group_of(w, PACK_BYTES, block * width);
     t.brs = width;
     t.b = room.bytes;
     for (int64_t i = 0; i < w->count; i += t.count)
@@ -180,17 +186,37 @@ static void run_apart(const tn_i_small *s, const tn_i_products *w, int64_t first
         }
 }
 
-/* Of so many columns left.  Four vectors are two and two: one alone leaves the multipliers waiting. */
-static int64_t width_of(const tn_i_small *s, int64_t left) {
-    const int64_t widest = s->lanes * TN_TILE_VECTORS;
-    if (left <= widest) return left;
-    return left <= widest + s->lanes ? widest - s->lanes : widest;
-}
-
 /* What is not computed is 0 and not what was in memory: whatever reads it computes with numbers. */
 static void clear_others(const tn_i_small *s, const tn_i_products *w) {
     for (int64_t i = 0; w->triangle && !w->accumulate && i < w->count; i++)
         s->clear(w->m, w->n, w->triangle == TN_ABOVE, at(w->dtype, w->c.data, i * w->cnext), w->c.rs);
+}
+
+/* Sums in one go, all columns. */
+static void run_all(const tn_i_small *s, const tn_i_products *w) {
+    clear_others(s, w);
+    for (int64_t j = 0, width; j < w->n; j += width) {
+        width = tn_i_tile_width(s, w->n - j);
+        (w->c.cs == 1 ? run_columns : run_apart)(s, w, j, width);
+    }
+}
+
+/* One product that is larger than the first cache: some rows at a time, whose part of a stays in the second-level cache
+ * while all columns pass, and so much of the sums that a tile's part of b stays in the first. */
+static void run_blocks(const tn_i_small *s, const tn_i_products *w) {
+    const int64_t size = (int64_t)tn_i_dtype_size(w->dtype), across = smaller(w->n, s->lanes * TN_TILE_VECTORS);
+    const int64_t k = PACK_BYTES / (across * size), m = TN_M_SECOND_CACHE / 8 / (smaller(k, w->k) * size);
+    tn_i_products part = *w;
+    for (int64_t i = 0; i < w->m; i += m)
+        for (int64_t p = 0; p < w->k; p += k) {
+            part.m = smaller(m, w->m - i);
+            part.k = smaller(k, w->k - p);
+            part.accumulate = w->accumulate || p > 0;
+            part.a.data = at(w->dtype, w->a.data, i * w->a.rs + p * w->a.cs);
+            part.b.data = at(w->dtype, w->b.data, p * w->b.rs);
+            part.c.data = at(w->dtype, w->c.data, i * w->c.rs);
+            run_all(s, &part);
+        }
 }
 
 static void run(const tn_i_small *s, const tn_i_products *w) {
@@ -201,11 +227,10 @@ static void run(const tn_i_small *s, const tn_i_products *w) {
         part.a.data = at(w->dtype, w->a.data, i * w->anext);
         part.b.data = at(w->dtype, w->b.data, i * w->bnext);
         part.c.data = at(w->dtype, w->c.data, i * w->cnext);
-        clear_others(s, &part);
-        for (int64_t j = 0, width; j < w->n; j += width) {
-            width = width_of(s, w->n - j);
-            (w->c.cs == 1 ? run_columns : run_apart)(s, &part, j, width);
-        }
+        if (part.count > 1 || part.triangle)
+            run_all(s, &part);
+        else
+            run_blocks(s, &part);
     }
 }
 
@@ -228,36 +253,83 @@ static tn_i_products turned(const tn_i_products *w) {
     return t;
 }
 
-/* Sums that are longer are cut, so that their errors do not grow with their length; each part is summed beside c. */
-static void run_parts(const tn_i_small *s, const tn_i_products *w) {
-    union {
-        char bytes[MOST_APART * sizeof(double)];
-        double align;
-    } room;
+/* Some rows and columns, whose longer sums are cut; each part but the first is summed beside c. */
+static void run_cut(const tn_i_small *s, const tn_i_products *w) {
+    apart room;
     tn_i_products part = *w;
-    part.count = 1;
-    part.accumulate = false;
-    for (int64_t i = 0; i < w->count; i++)
-        for (int64_t p = 0; p < w->k; p += TN_M_GEMM_IN_ORDER) {
-            const tn_i_matrix c = {at(w->dtype, w->c.data, i * w->cnext), w->c.rs, w->c.cs};
-            const bool add = w->accumulate || p > 0;
-            part.k = smaller(TN_M_GEMM_IN_ORDER, w->k - p);
-            part.a.data = at(w->dtype, w->a.data, i * w->anext + p * w->a.cs);
-            part.b.data = at(w->dtype, w->b.data, i * w->bnext + p * w->b.rs);
-            part.c = add ? (tn_i_matrix){room.bytes, w->n, 1} : c;
-            run(s, &part);
-            if (add) add_matrix(w->dtype, w->m, w->n, part.c, c);
-        }
+    for (int64_t p = 0; p < w->k; p += TN_M_GEMM_IN_ORDER) {
+        const bool add = w->accumulate || p > 0;
+        part.accumulate = false;
+        part.k = smaller(TN_M_GEMM_IN_ORDER, w->k - p);
+        part.a.data = at(w->dtype, w->a.data, p * w->a.cs);
+        part.b.data = at(w->dtype, w->b.data, p * w->b.rs);
+        part.c = add ? (tn_i_matrix){room.bytes, w->n, 1} : w->c;
+        run(s, &part);
+        if (add) add_matrix(w->dtype, w->m, w->n, part.c, w->c);
+    }
 }
 
-/* Up to these sizes the tiles are faster than BLIS with its packing, by measurement (bench/gemm.c).  Threads do not
- * matter here: what is summed how must not depend on them. */
+/* Sums that are longer are cut, so that their errors do not grow with their length. */
+static void run_parts(const tn_i_small *s, const tn_i_products *w) {
+    const int64_t most = APART_BYTES / (int64_t)tn_i_dtype_size(w->dtype);
+    const int64_t n = smaller(w->n, most / BLOCK_ROWS), m = most / n;
+    tn_i_products part = *w;
+    part.count = 1;
+    for (int64_t i = 0; i < w->count; i++)
+        for (int64_t r = 0; r < w->m; r += m)
+            for (int64_t j = 0; j < w->n; j += n) {
+                part.m = smaller(m, w->m - r);
+                part.n = smaller(n, w->n - j);
+                part.a.data = at(w->dtype, w->a.data, i * w->anext + r * w->a.rs);
+                part.b.data = at(w->dtype, w->b.data, i * w->bnext + j * w->b.cs);
+                part.c.data = at(w->dtype, w->c.data, i * w->cnext + r * w->c.rs + j * w->c.cs);
+                run_cut(s, &part);
+            }
+}
+
+static bool is_little(const tn_i_small *s, int64_t m, int64_t n, int64_t k) {
+    const bool most = s->rows[TN_TILE_VECTORS] == TN_TILE_ROWS || m <= 2 * TN_TILE_ROWS;
+    return (double)m * (double)n * (double)k <= (most ? TN_M_GEMM_LARGE_WORK : TN_M_GEMM_SMALL_WORK);
+}
+
+/* Where the tiles are faster than BLIS with its packing, by measurement (bench/gemm.c): little work, or short rows of
+ * b, for which packing a takes long.  Threads do not matter here: what is summed how must not depend on them. */
 static bool is_small(const tn_i_small *s, const tn_i_products *w) {
-    const double work = (double)w->m * (double)w->n * (double)w->k;
-    if (w->k == 1) return true;
-    if (w->k > TN_M_GEMM_IN_ORDER && w->m * w->n > MOST_APART) return false;
-    const bool thin = smaller(w->m, w->n) <= 24;
-    return work <= (s->rows == TN_TILE_ROWS ? 1.7e7 : thin ? 4e6 : 2.1e6);
+    return w->k == 1 || w->n * (int64_t)tn_i_dtype_size(w->dtype) <= TN_M_GEMM_ROW_BYTES ||
+           is_little(s, w->m, w->n, w->k);
+}
+
+/* ---- threads ---- */
+
+/* Rows of a product that threads share out. */
+typedef struct rows_of {
+    const tn_i_small *s;
+    const tn_i_products *w;
+} rows_of;
+
+enum { PIECE = 96 };
+
+static void run_piece(void *with, int thread, int64_t first, int64_t last) {
+    const rows_of *r = with;
+    tn_i_products part = *r->w;
+    (void)thread;
+    if (first == last) return;
+    part.m = smaller(last * PIECE, r->w->m) - first * PIECE;
+    part.a.data = at(part.dtype, part.a.data, first * PIECE * part.a.rs);
+    part.c.data = at(part.dtype, part.c.data, first * PIECE * part.c.rs);
+    (part.k > TN_M_GEMM_IN_ORDER ? run_parts : run)(r->s, &part);
+}
+
+/* What each element is summed of, and how, is the same on any number of threads. */
+static void run_rows_on(int threads, const tn_i_small *s, const tn_i_products *w) {
+    rows_of r = {s, w};
+    const int64_t pieces = (w->m + PIECE - 1) / PIECE;
+    const double work = (double)w->m * (double)w->n * (double)w->k * (double)w->count;
+    const bool many = threads > 1 && pieces > 1 && !w->triangle && work >= TN_M_THREAD_OPERATIONS;
+    if (many)
+        tn_i_in_pieces((long)getpid(), (uint32_t)threads, pieces, run_piece, &r);
+    else
+        (w->k > TN_M_GEMM_IN_ORDER ? run_parts : run)(s, w);
 }
 
 /* ---- matrices times vectors ------------------------------------------------------- */
@@ -302,36 +374,34 @@ static bool is_vector(const tn_i_products *t) {
     return t->m == 1 && t->k > 1 && (t->n > TN_M_GEMM_TINY || t->k > TN_M_GEMM_TINY || (has_columns(t) && fills(t)));
 }
 
-bool tn_i_gemm_own(const tn_i_products *w) {
-    const tn_i_small *s = kernels(w->dtype);
+bool tn_i_gemm_own(int threads, const tn_i_products *w) {
+    const tn_i_small *s = tn_i_small_kernels(w->dtype);
     if (!s || w->m < 1 || w->n < 1 || w->k < 1) return false;
     const tn_i_products t = turned(w);
     if (is_vector(&t))
         by_vector(s, &t);
-    else if (!is_small(s, w))
+    else if (!is_small(s, &t))
         return false;
     else if (t.k == 1 && t.count == 1 && !t.accumulate && t.b.cs == 1 && t.c.cs == 1)
         s->outer(t.m, t.n, t.a.data, t.a.rs, t.b.data, t.c.data, t.c.rs);
-    else if (w->k > TN_M_GEMM_IN_ORDER)
-        run_parts(s, &t);
     else
-        run(s, &t);
+        run_rows_on(threads, s, &t);
     return true;
 }
 
 bool tn_i_gemm_in_order(int dtype, int64_t m, int64_t n, int64_t k) {
-    const tn_i_small *s = kernels(dtype);
-    const tn_i_products w = {.dtype = dtype, .m = m, .n = n, .k = k};
+    const tn_i_small *s = tn_i_small_kernels(dtype);
+    const tn_i_products w = {.k = k};
     if (!s || m < 1 || n < 1 || k < 1 || k > TN_M_GEMM_IN_ORDER) return false;
     if (k == 1) return true;
-    return m > 1 && n > 1 ? is_small(s, &w)
+    return m > 1 && n > 1 ? is_little(s, m, n, k)
                           : m <= TN_M_GEMM_TINY && n <= TN_M_GEMM_TINY && k <= TN_M_GEMM_TINY && !fills(&w);
 }
 
-bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TN_M_GEMM_TINY && kernels(dtype); }
+bool tn_i_gemm_in_eights(int dtype, int64_t n) { return n > TN_M_GEMM_TINY && tn_i_small_kernels(dtype); }
 
 bool tn_i_gemm_by_dots(const tn_i_products *w, tn_i_by_dots *d) {
-    const tn_i_small *s = kernels(w->dtype);
+    const tn_i_small *s = tn_i_small_kernels(w->dtype);
     if (!s || w->count != 1 || w->accumulate || w->m < 1 || w->n < 1 || w->k < 1) return false;
     const tn_i_products t = turned(w);
     if (!is_vector(&t) || !has_columns(&t) || t.a.cs != 1) return false;
@@ -352,7 +422,9 @@ bool tn_i_gemm_two(const tn_i_products *w, const tn_i_products *other, tn_i_by_d
 }
 
 bool tn_i_mirror(size_t size, int64_t n, bool lower, const void *from, int64_t rs, void *to) {
-    const tn_i_small *s = size == sizeof(double) ? kernels(TN_F64) : size == sizeof(float) ? kernels(TN_F32) : NULL;
+    const tn_i_small *s = size == sizeof(double)  ? tn_i_small_kernels(TN_F64)
+                          : size == sizeof(float) ? tn_i_small_kernels(TN_F32)
+                                                  : NULL;
     if (s) s->mirror(n, lower, from, rs, to);
     return s != NULL;
 }

@@ -39,9 +39,39 @@ INLINE void NAME(tile)(int rows, int vectors, bool full, const tn_i_tile *t) {
     }
 }
 
+/* Elements of a through offsets; rows of b are whole vectors. */
+INLINE void NAME(indirect)(int rows, int vectors, const tn_i_tile *t) {
+    const REAL *x[TN_TILE_ROWS], *y = t->b;
+    REAL *const c = t->c;
+    const int64_t k = t->k, brs = t->brs, crs = t->crs, *const inner = t->inner;
+    const int whole = vectors - 1;
+    const MASK mask = FIRST((int)t->width - whole * LANES);
+    VEC sum[TN_TILE_ROWS][TN_TILE_VECTORS];
+    UNROLL for (int r = 0; r < rows; r++) x[r] = (const REAL *)t->a + t->row[r];
+    UNROLL for (int r = 0; r < rows; r++) UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO();
+    if (t->accumulate) UNROLL for (int r = 0; r < rows; r++) {
+            UNROLL for (int v = 0; v < whole; v++) sum[r][v] = LOAD(c + r * crs + v * LANES);
+            sum[r][whole] = LOAD_SOME(c + r * crs + whole * LANES, mask);
+        }
+    for (int64_t p = 0; p < k; p++, y += brs) {
+        const int64_t at = inner[p];
+        VEC row[TN_TILE_VECTORS];
+        UNROLL for (int v = 0; v < vectors; v++) row[v] = LOAD(y + v * LANES);
+        UNROLL for (int r = 0; r < rows; r++) {
+            const VEC factor = SPREAD(x[r][at]);
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = MULADD(factor, row[v], sum[r][v]);
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++) {
+        UNROLL for (int v = 0; v < whole; v++) STORE(c + r * crs + v * LANES, sum[r][v]);
+        STORE_SOME(c + r * crs + whole * LANES, mask, sum[r][whole]);
+    }
+}
+
 #define TILE(rows, vectors)                                                                                   \
     TARGET static void NAME(tile##rows##vectors)(const tn_i_tile *t) { NAME(tile)(rows, vectors, false, t); } \
-    TARGET static void NAME(full##rows##vectors)(const tn_i_tile *t) { NAME(tile)(rows, vectors, true, t); }
+    TARGET static void NAME(full##rows##vectors)(const tn_i_tile *t) { NAME(tile)(rows, vectors, true, t); }  \
+    TARGET static void NAME(indirect##rows##vectors)(const tn_i_tile *t) { NAME(indirect)(rows, vectors, t); }
 #define TILES(rows) TILE(rows, 1) TILE(rows, 2) TILE(rows, 3)
 TILES(1)
 TILES(2)
@@ -49,6 +79,10 @@ TILES(3)
 TILES(4)
 #if TALLEST == 8
 TILES(8)
+#else
+TILE(6, 1)
+TILE(6, 2)
+TILE(8, 1)
 #endif
 
 TARGET static void NAME(clear)(int64_t m, int64_t n, bool left, void *c, int64_t crs) {
@@ -266,7 +300,11 @@ TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, 
 #define ROW_OF_TILES(kind, rows) [rows] = {NULL, NAME(kind##rows##1), NAME(kind##rows##2), NAME(kind##rows##3)}
 static const tn_i_small NAME(table) = {
     .lanes = LANES,
-    .rows = TALLEST,
+#if TALLEST == 8
+    .rows = {0, 8, 8, 8},
+#else
+    .rows = {0, 8, 6, 4},
+#endif
     .tile =
         {
             ROW_OF_TILES(tile, 1),
@@ -275,6 +313,9 @@ static const tn_i_small NAME(table) = {
             ROW_OF_TILES(tile, 4),
 #if TALLEST == 8
             ROW_OF_TILES(tile, 8),
+#else
+            [6] = {NULL, NAME(tile61), NAME(tile62)},
+            [8] = {NULL, NAME(tile81)},
 #endif
         },
     .full =
@@ -285,6 +326,22 @@ static const tn_i_small NAME(table) = {
             ROW_OF_TILES(full, 4),
 #if TALLEST == 8
             ROW_OF_TILES(full, 8),
+#else
+            [6] = {NULL, NAME(full61), NAME(full62)},
+            [8] = {NULL, NAME(full81)},
+#endif
+        },
+    .indirect =
+        {
+            ROW_OF_TILES(indirect, 1),
+            ROW_OF_TILES(indirect, 2),
+            ROW_OF_TILES(indirect, 3),
+            ROW_OF_TILES(indirect, 4),
+#if TALLEST == 8
+            ROW_OF_TILES(indirect, 8),
+#else
+            [6] = {NULL, NAME(indirect61), NAME(indirect62)},
+            [8] = {NULL, NAME(indirect81)},
 #endif
         },
     .clear = NAME(clear),

@@ -189,8 +189,8 @@ static void random_products(void **state) {
 /* Large matrices in all layouts, plain ones and those no pair of strides describes. */
 static void large_products(void **state) {
     (void)state;
-    static const int64_t shapes[][3] = {{150, 170, 260}, {300, 2, 40}, {1, 400, 300},
-                                        {400, 1, 300},   {1, 1, 5000}, {90, 80, 1}};
+    static const int64_t shapes[][3] = {{150, 170, 260}, {300, 2, 40}, {1, 400, 300},  {400, 1, 300},
+                                        {1, 1, 5000},    {90, 80, 1},  {210, 20, 1100}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (int round = 0; round < 12; round++) {
             const sizes l = {{{0}, {shapes[s][2]}, {shapes[s][0]}}}, r = {{{0}, {shapes[s][2]}, {shapes[s][1]}}};
@@ -200,6 +200,24 @@ static void large_products(void **state) {
             make_operand(&x[1], round % 2 ? TN_F64 : TN_F32, count, &r, round > 1);
             check_product(x, count, count, 1 + round % 2);
         }
+}
+
+/* Sums so long that they are cut, over dimensions that no pair of strides describes, and few rows, or columns. */
+static void long_sums(void **state) {
+    (void)state;
+    for (int round = 0; round < 24; round++) {
+        const int64_t inner[2] = {pick(30, 45), pick(30, 45)};
+        const bool wide = round % 4 > 1;
+        const sizes l = {{{0}, {inner[0], inner[1]}, {pick(1, wide ? 4 : 14), pick(1, wide ? 4 : 9)}}};
+        const sizes r = {{{0}, {inner[0], inner[1]}, {pick(1, wide ? 14 : 4), pick(1, wide ? 9 : 4)}}};
+        const int count[3] = {0, 2, 2};
+        operand x[2];
+        make_operand(&x[0], round % 2 ? TN_F64 : TN_F32, count, &l, round > 3);
+        make_operand(&x[1], round % 2 ? TN_F64 : TN_F32, count, &r, round > 3);
+        sort_free(&x[0], 2);
+        sort_free(&x[1], 2);
+        check_product(x, count, count, 1 + round % 3 / 2);
+    }
 }
 
 /* ---- NaN ---------------------------------------------------------------------------------------- */
@@ -347,9 +365,13 @@ static void bad_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_products), cmocka_unit_test(large_products),
-        cmocka_unit_test(zero_times_nan),  cmocka_unit_test(environment_changes_nothing),
-        cmocka_unit_test(warming),         cmocka_unit_test(gradients_need_no_permutation),
+        cmocka_unit_test(random_products),
+        cmocka_unit_test(large_products),
+        cmocka_unit_test(long_sums),
+        cmocka_unit_test(zero_times_nan),
+        cmocka_unit_test(environment_changes_nothing),
+        cmocka_unit_test(warming),
+        cmocka_unit_test(gradients_need_no_permutation),
         cmocka_unit_test(bad_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,7 +360,7 @@ static void one_kernel(void **state) {
         irrational(&b);
         tn_i_products w = {dtype, false, m, n, k, 1, a.at, b.at, c.at, .anext = 0};
         tn_i_by_dots s;
-        const bool own = tn_i_gemm_own(&w), dots = tn_i_gemm_by_dots(&w, &s);
+        const bool own = tn_i_gemm_own(1, &w), dots = tn_i_gemm_by_dots(&w, &s);
         assert_true(own || !dots);
         if (dots) call_dots(&w, &s, d.at.data);
         if (dots && !same_bits(&c, &d)) fail_msg("%lld %lld %lld %d", (long long)m, (long long)n, (long long)k, layout);

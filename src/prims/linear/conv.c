@@ -195,33 +195,7 @@ static void slide(const conv *z, labelled *x, const labelled *w) {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-static bool is_free(int l) { return l != FEATURE && l != GROUP && l < KERNEL; }
-
-/* Many features of an operand stand last before it is padded, so that what is padded is read in long runs: a copy in
- * another order, which windows read many times. */
-static void turn(const conv *z, labelled *x, const labelled *w) {
-    const int64_t features = type_of(z, x)->dim[place_of(x, FEATURE)] / z->c->feature_groups;
-    int order[TN_MAX_RANK], n = 0;
-    int64_t taps = 1;
-    for (int i = 0; i < z->c->n; i++) taps *= type_of(z, w)->dim[place_of(w, KERNEL + i)] > 1 ? 2 : 1;
-    if (taps == 1 || features < TN_M_CONV_CHANNELS) return;
-    order[n++] = BATCH;
-    for (int i = 0; i < z->c->n; i++) order[n++] = SPATIAL + i;
-    order[n++] = FEATURE;
-    permute(z, x, n, order);
-}
-
-/* Windows whose features are contiguous have them last, so that they are read in long runs. */
-static void features_last(const conv *z, labelled *x) {
-    int order[TN_MAX_RANK], n = 0, rank = 0;
-    for (int i = 0; i < x->rank; i++) rank += x->label[i] < KERNEL;
-    if (rank == x->rank || x->label[rank - 1] != FEATURE || z->b->failed) return;
-    for (int i = 0; i < rank - 1; i++) order[n++] = x->label[i];
-    for (int i = rank; i < x->rank; i++) order[n++] = x->label[i];
-    order[n++] = FEATURE;
-    permute(z, x, n, order);
-}
-
+/* Dimensions that both have are contracted, but groups; the others are the result's. */
 static labelled product(const conv *z, const labelled *x, const labelled *y) {
     tn_i_dots d = {.nbatch = 0};
     labelled out = {.v = TN_NOVAR};
@@ -238,7 +212,8 @@ static labelled product(const conv *z, const labelled *x, const labelled *y) {
     const labelled *const side[2] = {x, y};
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < side[k]->rank; i++)
-            if (is_free(side[k]->label[i]) && out.rank < TN_MAX_RANK) out.label[out.rank++] = side[k]->label[i];
+            if (place_of(side[1 - k], side[k]->label[i]) < 0 && out.rank < TN_MAX_RANK)
+                out.label[out.rank++] = side[k]->label[i];
     out.v = tn_i_dot_general(z->b, x->v, y->v, &d);
     return out;
 }
@@ -283,9 +258,7 @@ static int unrolled(const conv *z, const labelled *x, const labelled *w) {
 static labelled multiplied(const conv *z, labelled x, labelled w) {
     const labelled out = label(TN_NOVAR, z->c->n, z->c->out, BATCH, OUT, SPATIAL);
     slide(z, &x, &w);
-    features_last(z, &x);
-    const bool last = place_of(&x, FEATURE) == x.rank - 1;
-    const bool rows = !last && place_of(&out, OUT) < place_of(&out, z->c->n ? SPATIAL : BATCH);
+    const bool rows = place_of(&out, OUT) < place_of(&out, z->c->n ? SPATIAL : BATCH);
     return rows ? product(z, &w, &x) : product(z, &x, &w);
 }
 
@@ -309,6 +282,59 @@ static labelled summed(const conv *z, const labelled *x, const labelled *w) {
 static void drop_single(const conv *z, labelled *x, labelled *w) {
     for (int i = 0; i < z->c->n && !z->b->failed; i++)
         if (type_of(z, w)->dim[place_of(w, KERNEL + i)] == 1) take_tap(z, x, w, i, 0);
+}
+
+/* ---- spread operands ------------------------------------------------------------------------------ */
+
+/* Zeros between the elements of an operand are not multiplied with: what each element adds to the result, a window of
+ * it, is summed where windows overlap, as cotangents of windows with strides are. */
+static labelled overlapping(const conv *z, const labelled *x, const labelled *w) {
+    labelled kernel = *w, y;
+    int64_t turned[TN_CONV_MAX], shape[TN_MAX_RANK], config[3 * TN_MAX_RANK] = {0};
+    int order[TN_MAX_RANK], n = 0;
+    tn_i_sliding s = {.n = (uint32_t)z->c->n};
+    for (int i = 0; i < z->c->n; i++) turned[i] = place_of(w, KERNEL + i);
+    kernel.v = tn_i_rev(z->b, w->v, (uint32_t)z->c->n, turned);
+    y = product(z, x, &kernel);
+    for (int i = 0; i < y.rank; i++)
+        if (y.label[i] < KERNEL) order[n++] = y.label[i];
+    const int rank = n;
+    for (int i = 0; i < z->c->n; i++) order[n++] = KERNEL + i;
+    permute(z, &y, n, order);
+    y.rank = rank;
+    if (z->b->failed) return y;
+    const tn_type *t = type_of(z, &y);
+    memcpy(shape, t->dim, (size_t)rank * sizeof *shape);
+    for (int i = 0; i < z->c->n; i++) {
+        const int at = place_of(&y, SPATIAL + i);
+        const int64_t size = t->dim[rank + i], span = (size - 1) * z->c->rhs_dilation[i];
+        s.dims[i] = at;
+        s.sizes[i] = size;
+        s.strides[i] = z->c->lhs_dilation[i];
+        s.dilation[i] = z->c->rhs_dilation[i];
+        shape[at] = (shape[at] - 1) * s.strides[i] + span + 1;
+        config[3 * at] = z->c->low[i] - span;
+        config[3 * at + 1] = z->c->high[i] - span;
+    }
+    const tn_i_var zero = tn_i_literal_f64(z->b, t->dtype, 0);
+    y.v = tn_i_overlap_add(z->b, tn_i_broadcast(z->b, zero, rank, shape, NULL), y.v, &s);
+    y.v = tn_i_pad(z->b, y.v, zero, config);
+    return y;
+}
+
+/* It takes an addition for each element of the windows, and saves the products with zeros. */
+static bool overlap_pays(const conv *z, const labelled *x, const labelled *w) {
+    const tn_type *t = type_of(z, x), *k = type_of(z, w);
+    const int64_t features = t->dim[place_of(x, FEATURE)] / z->c->feature_groups;
+    double more = 1;
+    if (x->rank + z->c->n + (z->c->feature_groups * z->c->batch_groups > 1) > TN_MAX_RANK) return false;
+    for (int i = 0; i < z->c->n; i++) {
+        const int64_t n = t->dim[place_of(x, SPATIAL + i)], dilation = z->c->lhs_dilation[i];
+        const int64_t span = (k->dim[place_of(w, KERNEL + i)] - 1) * z->c->rhs_dilation[i];
+        if (z->c->strides[i] != 1 || n == 0 || (n - 1) * dilation + z->c->low[i] + z->c->high[i] < span) return false;
+        more *= (double)dilation;
+    }
+    return (more - 1) * (double)features > TN_M_CONV_OVERLAP;
 }
 
 /* ---- one channel a group ------------------------------------------------------------------------ */
@@ -367,11 +393,16 @@ tn_i_var tn_i_convolution(tn_i_builder *b, tn_i_var lhs, tn_i_var rhs, const tn_
     if (!valid(b, c, tn_i_vtype(b, lhs), tn_i_vtype(b, rhs))) return TN_NOVAR;
     labelled x = label(lhs, c->n, c->lhs, BATCH, FEATURE, SPATIAL);
     labelled w = label(rhs, c->n, c->rhs, OUT, FEATURE, KERNEL);
-    if (!is_by_channels(&z, &x, &w)) turn(&z, &x, &w);
+    const int64_t groups = c->feature_groups * c->batch_groups;
+    const bool by_channels = is_by_channels(&z, &x, &w), overlaps = !by_channels && overlap_pays(&z, &x, &w);
+    if (overlaps) {
+        split_groups(&z, &x, c->batch_groups > 1 ? BATCH : FEATURE, groups);
+        split_groups(&z, &w, OUT, groups);
+        return arranged(&z, overlapping(&z, &x, &w), groups > 1);
+    }
     x = padded(&z, x);
     if (b->failed) return TN_NOVAR;
-    if (is_by_channels(&z, &x, &w)) return arranged(&z, of_channels(&z, &x, &w), false);
-    const int64_t groups = c->feature_groups * c->batch_groups;
+    if (by_channels) return arranged(&z, of_channels(&z, &x, &w), false);
     drop_single(&z, &x, &w);
     split_groups(&z, &x, c->batch_groups > 1 ? BATCH : FEATURE, groups);
     split_groups(&z, &w, OUT, groups);

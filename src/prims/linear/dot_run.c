@@ -2,6 +2,7 @@
 #include "base/machine.h"
 #include "prims/linear/dot.h"
 #include "prims/arrays/layout.h"
+#include "prims/linear/indirect.h"
 #include "prims/linear/product.h"
 
 #include <string.h>
@@ -14,8 +15,9 @@ typedef struct product {
     tn_i_dims rows, columns, inner[2];
     int64_t ahead[2]; /* as a kernel has it */
     tn_i_triangle triangle;
-    void *pack[2];
-    void *beside; /* where sums are cut into parts: one of them */
+    void *scratch, *pack[2]; /* the same memory */
+    void *beside;            /* where sums are cut into parts: one of them */
+    bool indirect;           /* by tn_i_gemm_indirect, if it is not one product of matrices */
 } product;
 
 /* Contracted pairs may come in any order: the lhs's order in memory joins most. */
@@ -101,8 +103,8 @@ static bool is_plain(const tn_i_matrix *a) { return a->rs == 1 || a->cs == 1; }
 static bool loops_pay(const product *w, double calls, const tn_i_products *all) {
     const double m = (double)w->m, n = (double)w->n, k = (double)w->k;
     const double loops = calls * TN_M_GEMM_CALL + m * n * (k / (double)all->k - 1) * TN_M_GEMM_AGAIN;
-    return calls == 1 ||
-           loops < TN_M_GEMM_PACKED * k * (m * (double)((w->n + TN_M_GEMM_PACK_N - 1) / TN_M_GEMM_PACK_N) + n);
+    if (calls == 1 || w->indirect) return calls == 1;
+    return loops < TN_M_GEMM_PACKED * k * (m * (double)((w->n + TN_M_GEMM_PACK_N - 1) / TN_M_GEMM_PACK_N) + n);
 }
 
 /* A product per position of all dimensions but the largest of each kind: no copies.  `all` says how many products there
@@ -192,6 +194,22 @@ static void by_blocks(const product *w, void *lhs, void *rhs, void *out) {
         }
 }
 
+static bool by_offsets(const product *w, const void *lhs, const void *rhs, void *out) {
+    const tn_i_indirect x = {.dtype = w->dtype,
+                             .threads = w->threads,
+                             .m = w->m,
+                             .n = w->n,
+                             .k = w->k,
+                             .rows = w->rows,
+                             .columns = w->columns,
+                             .inner = {w->inner[0], w->inner[1]},
+                             .a = lhs,
+                             .b = rhs,
+                             .c = out,
+                             .scratch = w->scratch};
+    return w->indirect && tn_i_gemm_indirect(&x);
+}
+
 /* More than one dimension of a kind that is not of size 1: the strides may be beyond a matrix's. */
 static bool may_pack(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d) {
     int kinds[3] = {0};
@@ -245,11 +263,30 @@ static int64_t blocks(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d
     return block[0] + block[1];
 }
 
+/* What tn_i_gemm_indirect wants; 0: it does not do this product. */
+static size_t indirect_bytes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d) {
+    int64_t n[3] = {1, 1, 1}; /* rows, inner, columns */
+    if (!may_pack(lhs, rhs, d) || !tn_i_is_float(lhs->dtype)) return 0;
+    for (int i = 0; i < lhs->rank; i++)
+        if (!(tn_i_dots_batches(d, 0) >> i & 1)) n[tn_i_dots_contracted(d, 0) >> i & 1] *= lhs->dim[i];
+    for (int i = 0; i < rhs->rank; i++)
+        if (!(tn_i_dots_taken(d, 1) >> i & 1)) n[2] *= rhs->dim[i];
+    return tn_i_gemm_indirect_scratch(lhs->dtype, n[0], n[2], n[1]);
+}
+
+/* Bytes of what products of more dimensions need; *indirect: by offsets. */
+static size_t packed_bytes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, bool *indirect) {
+    int64_t block[2];
+    const size_t offsets = indirect_bytes(lhs, rhs, d);
+    *indirect = offsets > 0;
+    return offsets ? offsets : (size_t)blocks(lhs, rhs, d, block) * tn_i_dtype_size(lhs->dtype);
+}
+
 size_t tn_i_dot_scratch(const tn_i_query *q) {
     const tn_i_dots d = tn_i_dots_read(&q->p[0]);
-    int64_t block[2];
-    const int64_t packed = blocks(q->in[0], q->in[1], &d, block);
-    return (size_t)(packed + in_parts(q->in[0], q->in[1], &d)) * tn_i_dtype_size(q->in[0]->dtype);
+    bool indirect;
+    return packed_bytes(q->in[0], q->in[1], &d, &indirect) +
+           (size_t)in_parts(q->in[0], q->in[1], &d) * tn_i_dtype_size(q->in[0]->dtype);
 }
 
 static tn_i_dims in_order(const tn_i_arr *x, uint32_t n, const int64_t *axes) {
@@ -308,7 +345,7 @@ static void run_batch(const product *w, tn_i_dims lhs, tn_i_dims rhs, const tn_i
             void *const c = shifted(w->dtype, out, j * all.cnext);
             if (w->beside)
                 by_parts(*w, a, b, c, w->beside);
-            else
+            else if (!by_offsets(w, a, b, c))
                 by_blocks(w, a, b, c);
         }
     }
@@ -351,10 +388,11 @@ tn_status tn_i_dot_kernel(const tn_i_kernel *k) {
     }
     if (k->scratch) {
         int64_t block[2];
-        const int64_t packed = blocks(k->in[0].type, k->in[1].type, &d, block);
-        w.pack[0] = k->scratch;
+        const size_t packed = packed_bytes(k->in[0].type, k->in[1].type, &d, &w.indirect);
+        (void)blocks(k->in[0].type, k->in[1].type, &d, block);
+        w.scratch = w.pack[0] = k->scratch;
         w.pack[1] = shifted(w.dtype, k->scratch, block[0]);
-        if (in_parts(k->in[0].type, k->in[1].type, &d)) w.beside = shifted(w.dtype, k->scratch, packed);
+        if (in_parts(k->in[0].type, k->in[1].type, &d)) w.beside = (char *)k->scratch + packed;
     }
     run_batch(&w, in_order(&k->in[0], d.nbatch, d.batch[0]), in_order(&k->in[1], d.nbatch, d.batch[1]), k);
     return TN_OK;

@@ -33,13 +33,13 @@ typedef struct tn_i_products {
 /* The products of `w`, whose matrices are at these addresses (product.c). */
 void tn_i_multiply_at(const tn_i_products *w, int threads, void *a, void *b, void *c);
 
-/* c = a b, or c += a b, by vector kernels of our own: small and thin products, where BLIS's packing would be most of
- * the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for vectors on
- * which strides are 1: never on threads or on how many products there are, so each has the bits it has alone.
- * Elements of small products, but those of vectors and contiguous columns of 17 numbers or more, are summed in the
- * order of the inner index, in the dtype, with fused multiply-adds. False, and nothing is done: too large, a size is 0,
- * or no such kernels on this machine. */
-bool tn_i_gemm_own(const tn_i_products *w);
+/* c = a b, or c += a b, by vector kernels of our own: small products and those with few columns, where BLIS's packing
+ * would be much of the work, and matrices times vectors of any size.  What is summed how depends on the sizes, and for
+ * vectors on which strides are 1: never on threads or on how many products there are, so each has the bits it has
+ * alone. Elements of small products, but those of vectors and contiguous columns of 17 numbers or more, are summed in
+ * the order of the inner index, in the dtype, with fused multiply-adds. False, and nothing is done: too large, a size
+ * is 0, or no such kernels on this machine. */
+bool tn_i_gemm_own(int threads, const tn_i_products *w);
 
 /* Whether tn_i_gemm_own takes all products of vectors and matrices with contiguous rows of `n` elements.  Then those
  * of a row and a vector of n elements have the same bits among any number of rows, at least two; and in a sum of rows,

@@ -68,7 +68,7 @@ static void one_product(int threads, const tn_i_products *w) {
 }
 
 void tn_i_multiply_all(int threads, const tn_i_products *w) {
-    if (tn_i_gemm_own(w)) return;
+    if (tn_i_gemm_own(threads, w)) return;
     const int64_t size = (int64_t)tn_i_dtype_size(w->dtype);
     tn_i_products one = *w;
     one.count = 1;
