@@ -2,12 +2,13 @@
 
 typedef struct writer {
     tn_i_script *k;
+    size_t most;
     bool failed, too_long;
 } writer;
 
 static void add(writer *w, tn_i_act_kind kind, const tn_i_act *a, int64_t n) {
     tn_i_script *k = w->k;
-    w->too_long |= k->nline == TN_I_MOST_LINES;
+    w->too_long |= k->nline == w->most;
     if (w->failed || w->too_long) return;
     w->failed = !tn_i_grow(k->ctx, (void **)(void *)&k->line, &k->cline, k->nline + 1, sizeof *k->line);
     if (w->failed) return;
@@ -45,12 +46,12 @@ static void write_back(writer *w, tn_i_schedule_run *run) {
     }
 }
 
-bool tn_i_script_new(const tn_i_schedule *s, int64_t steps, tn_i_script **out) {
+bool tn_i_script_new(const tn_i_schedule *s, int64_t steps, size_t most, tn_i_script **out) {
     tn_ctx *c = tn_i_schedule_context(s);
     const size_t bytes = tn_i_schedule_bytes(s);
     *out = NULL;
-    if (steps > TN_I_MOST_LINES) return true;
-    writer w = {.k = tn_i_alloc(c, sizeof *w.k)};
+    if ((uint64_t)steps > most) return true;
+    writer w = {.k = tn_i_alloc(c, sizeof *w.k), .most = most};
     void *memory = tn_i_alloc(c, bytes);
     w.failed = !w.k || !memory;
     if (w.k) *w.k = (tn_i_script){.ctx = c, .steps = steps};

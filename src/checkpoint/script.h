@@ -5,7 +5,7 @@
 
 #include "checkpoint/schedule.h"
 
-enum { TN_I_MOST_LINES = 1 << 15 }; /* half a megabyte */
+enum { TN_I_MOST_LINES = 1 << 15 }; /* of one that a plan has: half a megabyte */
 
 /* An action, smaller. */
 typedef struct tn_i_line {
@@ -31,9 +31,9 @@ typedef struct tn_i_reading {
 tn_i_act tn_i_script_forward_many(const tn_i_script *k, tn_i_reading *at, int64_t n);
 tn_i_act tn_i_script_next_many(const tn_i_script *k, tn_i_reading *at);
 
-/* What s, which was made for `steps` steps, does: *out, or NULL where that takes more than TN_I_MOST_LINES.  false
- * after an error. */
-bool tn_i_script_new(const tn_i_schedule *s, int64_t steps, tn_i_script **out);
+/* What s, which was made for `steps` steps, does: *out, or NULL where that takes more than `most` lines, of numbers
+ * that fit a line's.  false after an error. */
+bool tn_i_script_new(const tn_i_schedule *s, int64_t steps, size_t most, tn_i_script **out);
 void tn_i_script_free(tn_i_script *k); /* NULL is fine */
 
 #endif

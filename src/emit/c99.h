@@ -69,11 +69,10 @@ void tn_i_c99_loop(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
 /* The two buffers of a carry that has two, or NULL. */
 const tn_i_pair *tn_i_c99_pair(const tn_i_loop *l, uint32_t leaf);
 void tn_i_c99_group(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s);
-/* Calls a plan's function: argument by argument, then the workspace at `arena` bytes of w. */
+/* Calls a plan's function: argument by argument, then the workspace at `arena` bytes of w; `again`: its effects have
+ * been had. */
 void tn_i_c99_call(tn_i_c99 *w, const tn_i_plan *callee);
-void tn_i_c99_end_call(tn_i_c99 *w, int64_t arena);
-/* Of a program that is run again: `quiet`. */
-void tn_i_c99_end_quiet_call(tn_i_c99 *w, int64_t arena);
+void tn_i_c99_end_call(tn_i_c99 *w, int64_t arena, bool again);
 
 /* ---- c99_stack.c ----------------------------------------------------------------------------- */
 
@@ -86,8 +85,8 @@ bool tn_i_c99_is_stack(const tn_type *t);
 void tn_i_c99_stack_helpers(tn_i_c99 *w, const char *text);
 /* A page that is not full for each of its levels. */
 void tn_i_c99_count_pages(tn_i_c99 *w, const tn_type *t);
-/* Begins an array of type t at an address; so many made here are alive at once, or as many as there are steps. */
-void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, const char *at, size_t alive, bool each_step);
+/* Begins an array of type t, `at` bytes into w; so many made here are alive at once, or as many as there are steps. */
+void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, int64_t at, size_t alive, bool each_step);
 /* Likewise v, if it is one in the workspace. */
 void tn_i_c99_stack_output(tn_i_c99 *w, const tn_i_plan *p, tn_i_var v);
 void tn_i_c99_stack_release(tn_i_c99 *w, const tn_i_plan *p, const tn_i_release *k);

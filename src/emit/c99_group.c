@@ -117,15 +117,19 @@ static void begin_inner(writer *k, const tn_i_actor *a, int kind) {
         const tn_i_entry *e = &a->entry[y];
         if (!e->inner || !e->made[kind]) continue;
         drop_inner(k, e);
-        tn_i_text at = {.ctx = k->w->ctx};
-        tn_i_text_put(&at, "(tansy_stack *)(void *)(w + %" PRId64 ")", k->s->scratch + (int64_t)e->buffer);
-        if (at.at) tn_i_c99_stack_new(k->w, e->inner, at.at, many ? 1 : (size_t)(1 + own + led), many);
-        k->w->failed |= at.failed;
-        tn_i_text_free(&at);
+        tn_i_c99_stack_new(k->w, e->inner, k->s->scratch + (int64_t)e->buffer, many ? 1 : (size_t)(1 + own + led),
+                           many);
     }
 }
 
 /* ---- a step of all loops ------------------------------------------------------------------------------- */
+
+/* The leaf as it left the step is what enters the next one. */
+static void exchange(writer *k, const tn_i_actor *a, uint32_t j) {
+    const unsigned i = (unsigned)(a - k->g->actor), leaf = (unsigned)j;
+    tn_i_text_put(k->t, "{\n%s *const was = state%u_%u;\nstate%u_%u = next%u_%u;\nnext%u_%u = was;\n}\n",
+                  tn_i_c_name(leaf_type(k, a, j)->dtype), i, leaf, i, leaf, i, leaf, i, leaf);
+}
 
 static void write_step(writer *k, const tn_i_actor *a, int kind) {
     const tn_i_loop_shape *s = &a->shape;
@@ -139,19 +143,9 @@ static void write_step(writer *k, const tn_i_actor *a, int kind) {
     for (uint32_t j = 0; j < a->nleaf; j++) put_leaf(k, a, j, !plan->kept[j]), comma(k);
     for (uint32_t y = 0; y < a->nentry; y++)
         if (a->entry[y].made[kind]) put_y(k, a, &a->entry[y]), comma(k);
-    (a->self ? tn_i_c99_end_call : tn_i_c99_end_quiet_call)(k->w, k->s->scratch + (int64_t)k->g->arena);
-    for (uint32_t j = 0; j < a->nleaf; j++) {
-        if (plan->kept[j]) continue;
-        tn_i_text_put(k->t, "{\n%s *const was = ", tn_i_c_name(leaf_type(k, a, j)->dtype));
-        put_leaf(k, a, j, false);
-        tn_i_text_put(k->t, ";\n");
-        put_leaf(k, a, j, false);
-        tn_i_text_put(k->t, " = ");
-        put_leaf(k, a, j, true);
-        tn_i_text_put(k->t, ";\n");
-        put_leaf(k, a, j, true);
-        tn_i_text_put(k->t, " = was;\n}\n");
-    }
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->g->arena, !a->self);
+    for (uint32_t j = 0; j < a->nleaf; j++)
+        if (!plan->kept[j]) exchange(k, a, j);
 }
 
 void tn_i_c99_group_steps(writer *k, bool against, int kind) {
@@ -161,20 +155,13 @@ void tn_i_c99_group_steps(writer *k, bool against, int kind) {
 
 /* ---- snapshots --------------------------------------------------------------------------------------------- */
 
-static const tn_i_actor *stand_in(const writer *k, const tn_i_group *g, uint32_t i) {
-    return g == k->g ? &g->actor[i] : &k->g->actor[k->g->stand_in[i]];
-}
-
-static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
-
 void tn_i_c99_group_state(writer *k, const tn_i_group *g, bool save) {
     size_t at = 0;
     for (uint32_t i = 0; i < g->nactor; i++) {
         const tn_i_actor *m = &g->actor[i];
         for (uint32_t j = 0; m->against && j < m->nleaf; j++) {
-            const tn_i_actor *live = stand_in(k, g, i);
-            uint32_t leaf = 0;
-            while (live->leaf[leaf].leaf != m->leaf[j].leaf) leaf++;
+            const tn_i_actor *live = tn_i_stand_in(k->g, g, i);
+            const uint32_t leaf = tn_i_leaf_number(live, m->leaf[j].leaf);
             if (m->leaf[j].bytes) {
                 tn_i_text_put(k->t, "memcpy(");
                 if (save) tn_i_text_put(k->t, "slot + %zu, ", at);
@@ -182,7 +169,7 @@ void tn_i_c99_group_state(writer *k, const tn_i_group *g, bool save) {
                 if (!save) tn_i_text_put(k->t, ", slot + %zu", at);
                 tn_i_text_put(k->t, ", %zu);\n", m->leaf[j].bytes);
             }
-            at += padded(m->leaf[j].bytes);
+            at += tn_i_slot_padded(m->leaf[j].bytes);
         }
     }
 }
@@ -193,7 +180,7 @@ void tn_i_c99_group_record(writer *k, const tn_i_group *g, bool save) {
         const tn_i_actor *m = &g->actor[i];
         for (uint32_t y = 0; y < m->nentry; y++) {
             if (!m->entry[y].recorded) continue;
-            const tn_i_entry *e = &stand_in(k, g, i)->entry[y];
+            const tn_i_entry *e = &tn_i_stand_in(k->g, g, i)->entry[y];
             const int64_t live = k->s->scratch + (int64_t)e->buffer;
             if (e->inner && !save) drop_inner(k, e);
             if (m->entry[y].bytes && save)
@@ -201,7 +188,7 @@ void tn_i_c99_group_record(writer *k, const tn_i_group *g, bool save) {
             else if (m->entry[y].bytes)
                 tn_i_text_put(k->t, "memcpy(w + %" PRId64 ", slot + %zu, %zu);\n", live, at, m->entry[y].bytes);
             if (e->inner && save) forget_inner(k, e); /* a record is used once: what is in it moves */
-            at += padded(m->entry[y].bytes);
+            at += tn_i_slot_padded(m->entry[y].bytes);
         }
     }
 }
@@ -215,7 +202,7 @@ void tn_i_c99_group_condition(writer *k) {
     for (uint32_t i = 0; i < s->ncond; i++) put_operand(k, k->self, i), comma(k);
     for (uint32_t j = 0; j < k->self->nleaf; j++) put_leaf(k, k->self, j, false), comma(k);
     tn_i_text_put(k->t, "&more, ");
-    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->g->arena);
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->g->arena, false);
 }
 
 /* No loop of the group reads beyond the end of an array. */
@@ -253,52 +240,31 @@ void tn_i_c99_group_length(writer *k) {
     tn_i_c99_group_extend(k, "steps");
 }
 
-/* Nothing is brought back: the loops run beside each other. */
-static void write_plain(writer *k) {
-    const tn_i_loop_shape *s = &k->self->shape;
-    if (s->cond) {
-        tn_i_text_put(k->t, "int64_t step;\nfor (step = 0;; step++) {\n");
-        tn_i_c99_group_condition(k);
-        tn_i_text_put(k->t, "if (!more) break;\n");
-        tn_i_c99_group_extend(k, "1");
-    } else {
-        tn_i_c99_group_length(k);
-        tn_i_text_put(k->t, s->reverse ? "for (int64_t step = steps - 1; step >= 0; step--) {\n"
-                                       : "for (int64_t step = 0; step < steps; step++) {\n");
-    }
-    tn_i_c99_group_steps(k, false, TN_PLAIN);
-    tn_i_text_put(k->t, s->cond ? "}\n(void)step;\n" : "}\n");
-    if (s->cond) tn_i_c99_group_steps_out(k, "step");
+/* No step leaves it in other memory than it was in. */
+static bool stays(const tn_i_actor *a, uint32_t j) {
+    return a->plan[TN_PLAIN]->kept[j] && a->plan[TN_RECORDED]->kept[j];
+}
+
+static void declare_leaf(writer *k, const tn_i_actor *a, uint32_t j, bool next) {
+    const tn_type *t = leaf_type(k, a, j);
+    tn_i_text_put(k->t, "%s *", tn_i_c_name(t->dtype));
+    put_leaf(k, a, j, next);
+    tn_i_text_put(k->t, " = ");
+    if (a->self && !next)
+        put_output(k, a, a->leaf[j].leaf);
+    else
+        put_scratch(k, t, next ? a->leaf[j].second : a->leaf[j].first);
+    tn_i_text_put(k->t, ";\n(void)");
+    put_leaf(k, a, j, next);
+    tn_i_text_put(k->t, ";\n");
 }
 
 static void write_states(writer *k) {
     for (uint32_t i = 0; i < k->g->nactor; i++) {
         const tn_i_actor *a = &k->g->actor[i];
         for (uint32_t j = 0; j < a->nleaf; j++) {
-            const tn_type *t = leaf_type(k, a, j);
-            const bool kept = a->plan[TN_PLAIN]->kept[j] && a->plan[TN_RECORDED]->kept[j];
-            tn_i_text_put(k->t, "%s *", tn_i_c_name(t->dtype));
-            put_leaf(k, a, j, false);
-            tn_i_text_put(k->t, " = ");
-            if (a->self)
-                put_output(k, a, a->leaf[j].leaf);
-            else
-                put_scratch(k, t, a->leaf[j].first);
-            tn_i_text_put(k->t, ";\n");
-            if (!kept) {
-                tn_i_text_put(k->t, "%s *", tn_i_c_name(t->dtype));
-                put_leaf(k, a, j, true);
-                tn_i_text_put(k->t, " = ");
-                put_scratch(k, t, a->leaf[j].second);
-                tn_i_text_put(k->t, ";\n");
-            }
-            tn_i_text_put(k->t, "(void)");
-            put_leaf(k, a, j, false);
-            tn_i_text_put(k->t, ";\n");
-            if (kept) continue;
-            tn_i_text_put(k->t, "(void)");
-            put_leaf(k, a, j, true);
-            tn_i_text_put(k->t, ";\n");
+            declare_leaf(k, a, j, false);
+            if (!stays(a, j)) declare_leaf(k, a, j, true);
         }
     }
     for (uint32_t i = 0; i < k->g->nactor; i++)
@@ -309,7 +275,7 @@ static void write_states(writer *k) {
 static void leave(writer *k) {
     const tn_i_actor *a = k->self;
     for (uint32_t j = 0; j < a->nleaf; j++) {
-        if (!a->leaf[j].bytes || (a->plan[TN_PLAIN]->kept[j] && a->plan[TN_RECORDED]->kept[j])) continue;
+        if (!a->leaf[j].bytes || stays(a, j)) continue;
         tn_i_text_put(k->t, "if (");
         put_leaf(k, a, j, false);
         tn_i_text_put(k->t, " != ");
@@ -339,17 +305,11 @@ void tn_i_c99_group(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {
     const tn_i_group *g = &p->group[s->loop];
     writer k = {.w = w, .t = &w->t, .p = p, .s = s, .g = g, .self = &g->actor[g->nactor - 1]};
     k.led = g->leads == TN_NOVAR ? NULL : &p->group[g->leads];
-    k.steps = k.self->shape.cond ? TN_I_STEPS : k.self->shape.length;
     tn_i_text_put(k.t, "{\n");
     each_inner(&k, forget_inner);
     write_states(&k);
     begin_outputs(&k);
-    if (!g->schedule && !k.led)
-        write_plain(&k);
-    else if (k.steps == TN_I_STEPS)
-        tn_i_c99_replay(&k);
-    else
-        tn_i_c99_table(&k);
+    tn_i_c99_replay(&k);
     each_inner(&k, drop_inner);
     leave(&k);
     tn_i_text_put(k.t, "}\n");

@@ -1,10 +1,26 @@
-/* Loops that run beside each other, with or without schedules, as C: for c99_group.c, c99_table.c, c99_replay.c and
- * c99_schedule.c alone. */
+/* Loops that run beside each other, with or without schedules, as C: for c99_group.c, c99_replay.c and c99_schedule.c
+ * alone. */
 #ifndef TN_C99_GROUP_H
 #define TN_C99_GROUP_H
 
 #include "emit/c99.h"
 #include "plan/replay.h"
+
+/* c99_schedule.c: what tells the acts of a schedule, in functions of the text. */
+typedef struct tn_i_c99_family {
+    const char *name, *forward, *turn, *next;
+    bool records, arrays; /* slots hold entries and not states; it has arrays of as many numbers as slots */
+} tn_i_c99_family;
+
+typedef struct tn_i_c99_acts {
+    const tn_i_group *g; /* whose slots they are; NULL: there are no acts */
+    const char *name;    /* of the variable that the functions are called with */
+    const tn_i_c99_family *f;
+    int64_t slots;          /* that the functions of a family are told */
+    tn_i_script *script;    /* NULL: the number of steps is found when it runs */
+    unsigned forward, back; /* kinds of acts that occur: bits */
+    bool keeps, working;    /* records are in slots; one is in the memory of the working one */
+} tn_i_c99_acts;
 
 typedef struct tn_i_group_text {
     tn_i_c99 *w;
@@ -13,7 +29,7 @@ typedef struct tn_i_group_text {
     const tn_i_step *s;
     const tn_i_group *g, *led;
     const tn_i_actor *self;
-    int64_t steps; /* TN_I_STEPS: found when it runs */
+    tn_i_c99_acts own, to_lead; /* of g and of led */
 } tn_i_group_text;
 
 void tn_i_c99_group_refuse(tn_i_group_text *k, const char *why);
@@ -31,18 +47,13 @@ void tn_i_c99_group_condition(tn_i_group_text *k);
 /* Room for so many more entries of each array that the loop makes. */
 void tn_i_c99_group_extend(tn_i_group_text *k, const char *n);
 
-/* c99_table.c: the schedules of loops whose length is known are run here, and become a table. */
-void tn_i_c99_table(tn_i_group_text *k);
-/* c99_replay.c: those of others are run by what is written. */
+/* c99_replay.c: the loop and its schedules. */
 void tn_i_c99_replay(tn_i_group_text *k);
 
-/* c99_schedule.c: the functions that run a schedule. */
-typedef struct tn_i_c99_family {
-    const char *name, *forward, *turn, *next;
-    bool records, arrays; /* slots hold entries and not states; it has arrays of as many numbers as slots */
-} tn_i_c99_family;
-/* NULL: it is none of those for any number of steps. */
-const tn_i_c99_family *tn_i_c99_family_of(const tn_i_schedule *s, int64_t *slots);
+/* What tells the acts of g, which may be NULL or have no schedule.  false: it cannot be written, or memory ran out. */
+bool tn_i_c99_acts_of(tn_i_group_text *k, const tn_i_group *g, const char *name, tn_i_c99_acts *a);
+/* Declares lines of the script, and the variable that says which of them is next. */
+void tn_i_c99_write_script(tn_i_group_text *k, const tn_i_c99_acts *a, size_t first, size_t end);
 void tn_i_c99_schedule_helpers(tn_i_c99 *w, const char *text);
 
 #endif

@@ -83,7 +83,7 @@ static void call_body(writer *k) {
     for (uint32_t i = 0; i < s->nx; i++) put_entry(k, s->x0 + i, TN_NOVAR), tn_i_text_put(k->t, ", ");
     for (uint32_t j = 0; j < s->ncarry; j++) put_carry(k, j, true), tn_i_text_put(k->t, ", ");
     for (uint32_t j = 0; j < s->ny; j++) put_entry(k, TN_NOVAR, s->y0 + j), tn_i_text_put(k->t, ", ");
-    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena);
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena, false);
 }
 
 static const char *carry_type(const writer *k, uint32_t j) {
@@ -168,7 +168,7 @@ static void write_while(writer *k) {
     for (uint32_t i = 0; i < s->ncond; i++) put_operand(k, i, false), tn_i_text_put(k->t, ", ");
     for (uint32_t j = 0; j < s->ncarry; j++) put_carry(k, j, false), tn_i_text_put(k->t, ", ");
     tn_i_text_put(k->t, "&more, ");
-    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena);
+    tn_i_c99_end_call(k->w, k->s->scratch + (int64_t)k->l->arena, false);
     tn_i_text_put(k->t, "if (!more) break;\n");
     claim(k, "1");
     call_body(k);

@@ -185,20 +185,18 @@ void tn_i_c99_count_pages(tn_i_c99 *w, const tn_type *t) { count_pages(w, t, 1, 
 
 bool tn_i_c99_is_stack(const tn_type *t) { return tn_i_has_steps(t) && tn_i_handles(t) > 0; }
 
-void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, const char *at, size_t alive, bool each_step) {
+void tn_i_c99_stack_new(tn_i_c99 *w, const tn_type *t, int64_t at, size_t alive, bool each_step) {
     count_pages(w, t, alive, each_step);
-    tn_i_text_put(&w->t, "status = tansy_new(stacks, %s_l%u, %s, %" PRId64 ");\nif (status) return status;\n", w->name,
-                  (unsigned)tn_i_c99_level(w, t), at, tn_i_handles(t));
+    tn_i_text_put(&w->t,
+                  "status = tansy_new(stacks, %s_l%u, (tansy_stack *)(void *)(w + %" PRId64 "), %" PRId64
+                  ");\nif (status) return status;\n",
+                  w->name, (unsigned)tn_i_c99_level(w, t), at, tn_i_handles(t));
 }
 
 void tn_i_c99_stack_output(tn_i_c99 *w, const tn_i_plan *p, tn_i_var v) {
     const tn_type *t = p->f->val[v].type;
-    tn_i_text at = {.ctx = w->ctx};
-    if (p->place[v].base != TN_BASE_ARENA || !tn_i_c99_is_stack(t)) return;
-    tn_i_c99_pointer(w, &at, p, v, &p->place[v], true);
-    if (at.at) tn_i_c99_stack_new(w, t, at.at, 1, false);
-    w->failed |= at.failed;
-    tn_i_text_free(&at);
+    if (p->place[v].base == TN_BASE_ARENA && tn_i_c99_is_stack(t))
+        tn_i_c99_stack_new(w, t, p->place[v].offset, 1, false);
 }
 
 void tn_i_c99_stack_release(tn_i_c99 *w, const tn_i_plan *p, const tn_i_release *k) {

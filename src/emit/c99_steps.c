@@ -112,14 +112,11 @@ void tn_i_c99_call(tn_i_c99 *w, const tn_i_plan *callee) {
     tn_i_text_put(&w->t, "(");
 }
 
-void tn_i_c99_end_call(tn_i_c99 *w, int64_t arena) {
+void tn_i_c99_end_call(tn_i_c99 *w, int64_t arena, bool again) {
     tn_i_text_put(&w->t, "w + %" PRId64 ", s%s%s);\nif (status) return status;\n", arena, w->stacks ? ", stacks" : "",
-                  w->quiet ? ", quiet" : "");
-}
-
-void tn_i_c99_end_quiet_call(tn_i_c99 *w, int64_t arena) {
-    tn_i_text_put(&w->t, "w + %" PRId64 ", s%s%s);\nif (status) return status;\n", arena, w->stacks ? ", stacks" : "",
-                  w->quiet ? ", 1" : "");
+                  !w->quiet ? ""
+                  : again   ? ", 1"
+                            : ", quiet");
 }
 
 static void call(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn_i_plan *body, uint32_t first,
@@ -135,7 +132,7 @@ static void call(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s, const tn_i
         tn_i_c99_pointer(w, &w->t, p, e->out + j, &p->place[e->out + j], true);
         tn_i_text_put(&w->t, ", ");
     }
-    tn_i_c99_end_call(w, s->scratch + (int64_t)body->frame);
+    tn_i_c99_end_call(w, s->scratch + (int64_t)body->frame, false);
 }
 
 static void branch(tn_i_c99 *w, const tn_i_plan *p, const tn_i_step *s) {

@@ -445,7 +445,7 @@ static bool finish_group(tn_i_planner *z, tn_i_group *g) {
     }
     g->schedule = tn_i_schedule_new(z->ctx, s->schedule, sizes.unknown ? TN_I_UNKNOWN : s->length, &sizes);
     if (!g->schedule) return false;
-    if (!sizes.unknown && !tn_i_script_new(g->schedule, s->length, &g->script)) return false;
+    if (!sizes.unknown && !tn_i_script_new(g->schedule, s->length, TN_I_MOST_LINES, &g->script)) return false;
     const tn_i_schedule_slots n = tn_i_schedule_slots_of(g->schedule);
     g->nslot = n.memory;
     g->ndisk = n.disk;

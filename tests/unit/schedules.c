@@ -496,7 +496,7 @@ static void same_acts(const char *text, int64_t n) {
     tn_i_schedule *s = tn_i_schedule_new(ctx(), text, n, NULL);
     tn_i_script *k;
     assert_non_null(s);
-    assert_true(tn_i_script_new(s, n, &k));
+    assert_true(tn_i_script_new(s, n, TN_I_MOST_LINES, &k));
     assert_non_null(k);
     void *memory = malloc(tn_i_schedule_bytes(s));
     tn_i_schedule_run *run = tn_i_schedule_begin(s, memory);
@@ -529,7 +529,7 @@ static void written_down(void **state) {
         for (int64_t n = 0; n < 400; n = n < 12 ? n + 1 : n * 3 / 2) same_acts(TEXT[i], n);
     tn_i_script *k;
     tn_i_schedule *s = tn_i_schedule_new(ctx(), "revolve:20", TN_I_MOST_LINES, NULL);
-    assert_true(tn_i_script_new(s, TN_I_MOST_LINES, &k));
+    assert_true(tn_i_script_new(s, TN_I_MOST_LINES, TN_I_MOST_LINES, &k));
     assert_null(k); /* too long */
     tn_i_schedule_free(s);
 }
@@ -558,7 +558,7 @@ static void same_many(const char *text, int64_t n, bool known) {
     tn_i_schedule *s = tn_i_schedule_new(ctx(), text, known ? n : TN_I_UNKNOWN, NULL);
     tn_i_script *k = NULL;
     if (!s) fail_msg("%s", tn_error(ctx()));
-    if (known) assert_true(tn_i_script_new(s, n, &k));
+    if (known) assert_true(tn_i_script_new(s, n, TN_I_MOST_LINES, &k));
     for (int written = 0; written <= (k != NULL); written++) {
         void *memory[2] = {malloc(tn_i_schedule_bytes(s)), malloc(tn_i_schedule_bytes(s))};
         tn_i_schedule_run *one = tn_i_schedule_begin(s, memory[0]), *many = tn_i_schedule_begin(s, memory[1]);
