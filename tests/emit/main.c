@@ -444,8 +444,9 @@ int main(int argc, char **argv) {
     if (asked(s, only, "lengths", 2)) emit_lengths(s);
     if (asked(s, only, "row_blocks", 3)) emit_row_blocks(s);
     if (asked(s, only, "sizes", 4)) emit_sizes(s);
+    if (asked(s, only, "schedules", 5)) emit_schedules(s);
     s->generated = true;
-    if (asked(s, only, "generated", 5))
+    if (asked(s, only, "generated", 6))
         for (int d = TN_F32; d <= TN_F64; d++) add_trials(s, NULL, d, generated / 2);
     (void)printf("%zu programs, %ld refused, %ld do not run\n", s->n, s->refused, s->skipped);
     if (s->share > 1)

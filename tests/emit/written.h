@@ -70,6 +70,8 @@ laws_array *emit_kept(emit_session *s, const laws_array *a, size_t n);
 void emit_add_derived(emit_session *s, laws_trial *t, const char *what, bool second);
 /* loops.c: loops, and loops in loops, with all schedules. */
 void emit_loops(emit_session *s);
+/* schedules.c: loops that are brought back, bit for bit. */
+void emit_schedules(emit_session *s);
 /* halves.c: the halves of t's jvp and vjp, if some residual is as long as a loop; `spoilt`: with a wrong length. */
 void emit_add_halves(emit_session *s, laws_trial *t, const char *what, bool spoilt);
 void emit_halves(emit_session *s);
