@@ -275,6 +275,7 @@ static void run_parts(const tn_i_small *s, const tn_i_products *w) {
     const int64_t n = smaller(w->n, most / BLOCK_ROWS), m = most / n;
     tn_i_products part = *w;
     part.count = 1;
+    if (m < w->m || n < w->n) part.triangle = TN_WHOLE; /* what the other elements are then, too */
     for (int64_t i = 0; i < w->count; i++)
         for (int64_t r = 0; r < w->m; r += m)
             for (int64_t j = 0; j < w->n; j += n) {
