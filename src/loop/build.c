@@ -29,7 +29,7 @@ tn_i_loops *tn_i_l_end_unchecked(tn_i_l_builder *b) {
 
 tn_i_loops *tn_i_l_end(tn_i_l_builder *b) {
     tn_i_loops *p = tn_i_l_end_unchecked(b);
-    if (!p || !b->ctx->check || tn_i_l_check(p)) return p;
+    if (!p || !b->ctx->check || (b->copied && p->nop == b->copied) || tn_i_l_check(p)) return p;
     tn_i_l_free(p);
     return NULL;
 }

@@ -34,7 +34,43 @@ bool tn_i_l_copy_begin(tn_i_l_copy *c, tn_i_l_builder *b, const tn_i_loops *p) {
     return !b->failed;
 }
 
+/* ---- copies that are the same ---- */
+
+static bool same_affine(const tn_i_l_affine *a, const tn_i_l_affine *b) {
+    return a->at == b->at && a->n == b->n && (a->n == 0 || a->first == b->first);
+}
+
+static bool same_op(const tn_i_l_op *a, const tn_i_l_op *b) {
+    return a->kind == b->kind && a->dtype == b->dtype && a->code == b->code && a->nin == b->nin &&
+           a->unroll == b->unroll && a->vector == b->vector && a->parallel == b->parallel && a->update == b->update &&
+           a->in[0] == b->in[0] && a->in[1] == b->in[1] && a->in[2] == b->in[2] && a->which == b->which &&
+           a->to == b->to && a->arg == b->arg && a->narg == b->narg && same_affine(&a->at, &b->at) && a->lo == b->lo &&
+           a->hi == b->hi && a->bits == b->bits;
+}
+
+static bool same_array(const tn_i_l_array *a, const tn_i_l_array *b) {
+    return a->dtype == b->dtype && a->role == b->role && a->align == b->align && a->count == b->count &&
+           a->base == b->base && a->at == b->at && a->name == b->name;
+}
+
+static bool same_arg(const tn_i_l_arg *a, const tn_i_l_arg *b) {
+    return a->access == b->access && a->array == b->array && a->count == b->count && same_affine(&a->at, &b->at);
+}
+
+/* Whether p is what it was copied from, which has been checked: most passes have nothing to do in most programs. */
+static bool same(const tn_i_loops *p, const tn_i_loops *q) {
+    bool is = q && p->nop == q->nop && p->narray == q->narray && p->nkernel == q->nkernel && p->nbase == q->nbase &&
+              p->nterm == q->nterm && p->narg == q->narg && p->arena == q->arena && p->bytes == q->bytes;
+    for (size_t i = 0; is && i < p->nop; i++) is = same_op(&p->op[i], &q->op[i]);
+    for (size_t i = 0; is && i < p->narray; i++) is = same_array(&p->array[i], &q->array[i]);
+    for (size_t i = 0; is && i < p->nterm; i++)
+        is = p->term[i].loop == q->term[i].loop && p->term[i].by == q->term[i].by;
+    for (size_t i = 0; is && i < p->narg; i++) is = same_arg(&p->arg[i], &q->arg[i]);
+    return is;
+}
+
 void tn_i_l_copy_end(tn_i_l_copy *c) {
+    if (c->b->ctx->check && !c->b->failed && same(c->b->p, c->p)) c->b->copied = c->p->nop;
     if (c->value) tn_i_free(c->b->ctx, c->value, c->p->nop * sizeof *c->value);
     tn_i_free(c->b->ctx, c->moved, c->cmoved * sizeof *c->moved);
     *c = (tn_i_l_copy){.b = c->b};

@@ -287,6 +287,7 @@ typedef struct tn_i_l_builder {
     uint32_t depth, open[TN_L_DEPTH];
     const char **name; /* a hash table of the arrays' names */
     size_t nname, cname;
+    uint32_t copied; /* so many operations are a program that has been checked; 0: it is not the same */
 } tn_i_l_builder;
 
 void tn_i_l_begin(tn_i_l_builder *b, tn_ctx *c);

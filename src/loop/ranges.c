@@ -13,11 +13,13 @@ typedef struct fact {
     int64_t most;
 } fact;
 
+/* What is known in one place of a program. */
 typedef struct finder {
     const tn_i_l_known *z;
-    fact *fact;
     uint32_t nfact, tries;
-    bool never; /* a condition around it is of numbers, and false: it is never asked for */
+    bool never;                /* a condition around it is of numbers, and false: it is never asked for */
+    uint32_t depth, top, mask; /* the place: the blocks that are open, of which these are the innermost, and the mask */
+    fact fact[FACTS];
 } finder;
 
 /* a + by x, its terms sorted; false where a number is too large. */
@@ -140,16 +142,36 @@ static bool search(finder *w, tn_i_affine e, int64_t bound) {
     return false;
 }
 
-void *tn_i_l_room(tn_ctx *c) { return tn_i_alloc_array(c, FACTS, sizeof(fact)); }
-void tn_i_l_room_drop(tn_ctx *c, void *room) { tn_i_free(c, room, room ? FACTS * sizeof(fact) : 0); }
+void *tn_i_l_room(tn_ctx *c) {
+    finder *w = tn_i_alloc(c, sizeof *w);
+    if (w) w->z = NULL; /* nothing is gathered */
+    return w;
+}
+
+void tn_i_l_room_drop(tn_ctx *c, void *room) { tn_i_free(c, room, room ? sizeof(finder) : 0); }
+
+/* What was gathered for the question before holds as long as the same blocks are open. */
+static void gather_once(finder *w, const tn_i_l_known *z) {
+    const uint32_t top = z->depth ? z->open[z->depth - 1] : TN_L_NONE;
+    const bool same = w->z && w->depth == z->depth && w->top == top && w->mask == z->mask;
+    w->z = z;
+    w->tries = 0;
+    if (same) return;
+    w->nfact = 0;
+    w->never = false;
+    w->depth = z->depth;
+    w->top = top;
+    w->mask = z->mask;
+    gather(w);
+}
 
 bool tn_i_l_at_most(const tn_i_l_known *z, tn_i_affine e, int64_t bound) {
     if (e.n == 0 && e.at <= bound) return true;
-    finder w = {.z = z};
-    if (!(w.fact = z->room ? z->room : tn_i_l_room(z->p->ctx))) return false;
-    gather(&w);
-    const bool ok = w.never || search(&w, e, bound);
-    if (!z->room) tn_i_l_room_drop(z->p->ctx, w.fact);
+    finder *w = z->room ? z->room : tn_i_l_room(z->p->ctx);
+    if (!w) return false;
+    gather_once(w, z);
+    const bool ok = w->never || search(w, e, bound);
+    if (!z->room) tn_i_l_room_drop(z->p->ctx, w);
     return ok;
 }
 

@@ -4,10 +4,15 @@
 #if TN_HAVE_ISA
 #include <cpuid.h>
 
-/* Conversions of floats of 16 bits; not every compiler's __builtin_cpu_supports knows of them. */
+/* Conversions of floats of 16 bits; not every compiler's __builtin_cpu_supports knows of them, which remembers what it
+ * has asked: the instruction itself takes long under a hypervisor. */
 static bool has_f16c(void) {
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+    return __builtin_cpu_supports("f16c");
+#else
     unsigned a, b, c = 0, d;
     return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+#endif
 }
 #endif
 
