@@ -11,6 +11,7 @@ struct tansy_run {
                  int (*)(const struct tansy_run *, char *const *, int64_t));
     const void *const *table;
     const void *call;
+    void *frame;
 };
 _Static_assert(sizeof(struct tansy_run) == sizeof(tn_i_l_run) &&
                    offsetof(struct tansy_run, share) == offsetof(tn_i_l_run, share) &&
@@ -71,6 +72,7 @@ static const char *const prelude[] = {
     "    int (*share)(const struct tansy_run *, char *const *, int64_t, part_fn *);\n",
     "    const void *const *table;\n",
     "    const void *call;\n",
+    "    void *frame;\n",
     "};\n",
     "typedef int kernel_fn(const void *, const struct tansy_run *, char *const *, const int64_t *);\n",
     "typedef void strip_fn(int64_t, const void *const *, const int64_t *, void *, int64_t);\n",

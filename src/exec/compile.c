@@ -243,6 +243,7 @@ static bool note_all(tn_exec *e, const tn_compile_options *o) {
     tn_i_all_steps *a = &e->all;
     if (o->backend == TN_BACKEND_NATIVE || o->alias || e->speaks || p->plain) return true;
     if (p->nstep + p->nmove < 2 && (p->nstep == 0 || p->step[0].kind == TN_STEP_NEST)) return true;
+    a->size.own = true;
     a->is = tn_i_part_measure(p, &a->size) && tn_i_part_is_one(&a->size);
     if (!a->is) return tn_i_plan_segments(e->ctx, p, &a->bytes);
     if (tn_i_add(a->size.keeps, a->size.registers, &a->bytes)) return true;

@@ -200,7 +200,8 @@ struct tn_i_l_run {
      * is that of the first i that failed. */
     tn_status (*share)(const tn_i_l_run *run, char *const *base, int64_t n, tn_i_l_part *part);
     const void *const *table; /* addresses that the program's back end put there */
-    const void *call;         /* what the kernels of this call are given */
+    const void *call;         /* what the kernels of this call are given, */
+    void *frame;              /* and the table of addresses, of who made the program */
 };
 /* What a back end makes of a program: TN_OK, or what the first kernel that failed returned; nothing runs behind it. */
 typedef tn_status tn_i_l_compiled(const tn_i_l_run *run, char *const *base);

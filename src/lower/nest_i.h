@@ -119,6 +119,8 @@ void tn_i_lower_boxes(const tn_i_lower_part *w, const tn_i_step *s);
 void tn_i_lower_scan(const tn_i_lower_part *w, const tn_i_step *s);
 /* One that is called (calls.c). */
 void tn_i_lower_call(const tn_i_lower_part *w, const tn_i_step *s);
+/* A loop with a schedule, whose driver is called (calls.c). */
+void tn_i_lower_group(const tn_i_lower_part *w, const tn_i_step *s);
 /* Elements of x to those of y, which walk these dimensions, none of which is 0, by their strides. */
 void tn_i_lower_elements(tn_i_l_builder *b, int rank, const int64_t *dim, tn_i_lower_side x, tn_i_lower_side y);
 /* Whether 0 <= x <= last, of an index x (nest_memory.c). */

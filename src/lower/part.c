@@ -129,6 +129,7 @@ static void step(const tn_i_lower_part *w, const tn_i_step *s) {
     case TN_STEP_BODY: run_nested(w, s, s->u.body, s->loop); break;
     case TN_STEP_BRANCH: run_branch(w, s); break;
     case TN_STEP_LOOP: tn_i_lower_loop_step(w, s); break;
+    case TN_STEP_GROUP: tn_i_lower_group(w, s); break;
     default: break; /* tn_i_part_measure has refused it */
     }
 }

@@ -45,6 +45,7 @@ typedef struct tn_i_part_size {
     uint32_t levels;        /* loops and programs of several in each other, with those around that are the plan's own */
     const tn_i_nest *first; /* of its nests, or NULL */
     bool calls;             /* it calls kernels of the library */
+    bool own; /* asked: its table of addresses is the plan's, so that loops with schedules may be called */
 } tn_i_part_size;
 enum { TN_PART_LEVELS = 8 }; /* loops around that the address of an element may move in (TN_L_TERMS less TN_MAX_RANK) */
 

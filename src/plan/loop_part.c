@@ -1,6 +1,6 @@
 /* Which plans may be part of a loop program (lower/part.c): those of nests, copies, kernels, programs that are called
  * or of which one is chosen, and loops of a known number of steps, or of a condition, that fill no stacks.  Kernels of
- * boxes, of windows and that scan are loops, others are called. */
+ * boxes, of windows and that scan are loops, others are called, and so is what drives loops with schedules. */
 #include "plan/planner.h"
 #include "prims/folds/lanes.h"
 #include "prims/held.h"
@@ -225,6 +225,25 @@ static bool add_kernel(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k
     return false;
 }
 
+/* ---- loops with schedules ---- */
+
+/* Their driver is called (run/replay_run.c), which runs loop programs of its own.  It finds its arrays in the plan's
+ * table of addresses; what these are is told all the same. */
+static bool add_group(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) {
+    const tn_i_group *g = &p->group[s->loop];
+    uint32_t arrays = 3;
+    if (!k->own || p->emitted) return false;
+    for (uint32_t i = 0; i < g->nactor; i++) {
+        const tn_i_actor *a = &g->actor[i];
+        const tn_i_eqn *e = &p->f->eqn[a->eqn];
+        if (has_steps(p, e)) return false;
+        arrays += e->nin + a->moves + (a->self ? e->nout : 0);
+    }
+    note_first(&nobodys, k);
+    k->calls = true;
+    return arrays <= TN_CALLED_ARRAYS;
+}
+
 /* ---- steps ---- */
 
 /* The work is that of the one with the most. */
@@ -259,6 +278,7 @@ static bool add_step(const tn_i_plan *p, const tn_i_step *s, tn_i_part_size *k) 
     case TN_STEP_BODY: return add_program(s->u.body, k);
     case TN_STEP_LOOP: return add_loop(&p->loop[s->loop], k);
     case TN_STEP_BRANCH: return add_choice(p, &p->fork[s->loop], k);
+    case TN_STEP_GROUP: return add_group(p, s, k);
     default: return false;
     }
 }

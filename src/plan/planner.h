@@ -173,7 +173,7 @@ typedef enum tn_i_kernel_how {
     TN_KERNEL_WINDOWS, /* windows.c; */
     TN_KERNEL_CALL     /* as a call: calls.c */
 } tn_i_kernel_how;
-enum { TN_CALLED_ARRAYS = 32 }; /* operands and outputs of a kernel that is called, at most */
+enum { TN_CALLED_ARRAYS = 32 }; /* operands and outputs of a step that is called, at most */
 tn_i_kernel_how tn_i_part_kernel(const tn_i_plan *p, const tn_i_step *s);
 /* What the kernel of a step that has windows does (prims/arrays/windows.h). */
 void tn_i_part_windows(const tn_i_plan *p, const tn_i_step *s, tn_i_window_form *f);

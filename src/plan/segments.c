@@ -1,7 +1,7 @@
-/* Segments: of a plan that is no single loop program, because of a loop with a schedule, or of one whose length is
- * found when it runs, steps in a row that are one.  They are kernels that move elements or scatter them, or scan, with
- * the nests around them; and in programs that loops run step by step any steps, each of which is entered again and
- * again. */
+/* Segments: of a plan that is no single loop program, because of a loop whose length is found when it runs and that
+ * fills arrays, or of one with a schedule that is no outermost step, steps in a row that are one.  They are kernels
+ * that move elements or scatter them, or scan, with the nests around them; and in programs that loops run step by step
+ * any steps, each of which is entered again and again. */
 #include "base/machine.h"
 #include "plan/loop.h"
 #include "plan/planner.h"

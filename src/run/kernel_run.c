@@ -137,12 +137,22 @@ tn_status tn_i_run_kernel_step(const tn_i_plan *p, const tn_i_step *s, const tn_
 
 /* ---- called ---------------------------------------------------------------------------------- */
 
+/* The table's first entry is of the loop program's own memory while that runs. */
+static tn_status run_group(const tn_i_plan *p, const tn_i_step *s, const tn_i_run *r, uintptr_t *base) {
+    const uintptr_t was = base[TN_BASE_ABSOLUTE];
+    base[TN_BASE_ABSOLUTE] = 0;
+    const tn_status status = tn_i_run_group(p, s, r, base);
+    base[TN_BASE_ABSOLUTE] = was;
+    return status;
+}
+
 tn_status tn_i_run_called(const void *data, const struct tn_i_l_run *run, char *const *at, const int64_t *number) {
     const tn_i_plan *p = data;
     const tn_i_step *s = &p->step[number[0]];
     const tn_i_run *r = run->call;
     const tn_i_eqn *e = &p->f->eqn[s->eqn];
     void *const *address = (void *const *)(const void *)at;
+    if (s->kind == TN_STEP_GROUP) return run_group(p, s, r, run->frame);
     if (s->at_once) {
         (s->leads ? run_two : run_product)(p, s, r->threads, address);
         return TN_OK;

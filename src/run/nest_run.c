@@ -8,6 +8,7 @@ tn_status tn_i_run_made(const tn_i_made *m, const tn_i_run *r, uintptr_t *base, 
     tn_i_made_code *code = tn_i_made_for(m, base) ? m->code : m->without;
     tn_i_l_run run = *m->run;
     run.call = r;
+    run.frame = base;
     base[TN_BASE_ABSOLUTE] = scratch;
     const tn_status status = code(&run, (char *const *)(void *)base);
     base[TN_BASE_ABSOLUTE] = 0;
