@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Rows of c at a time; bytes of their part of it, which may be made beside it, and of what a tile reads of b. */
-enum { ROWS = 48, ROW_BYTES = 384, TILE_BYTES = TN_M_FIRST_CACHE / 2, MOST_WIDTH = ROW_BYTES / sizeof(float) };
+/* Rows of c at a time, bytes of a row of it, which may be made beside it, and the most columns of a tile. */
+enum { ROWS = TN_M_GEMM_INDIRECT_ROWS, ROW_BYTES = TN_M_GEMM_INDIRECT_PACKED, MOST_WIDTH = ROW_BYTES / sizeof(float) };
 
 typedef struct indirect {
     const tn_i_small *s;
@@ -135,7 +135,8 @@ static void run_blocks(void *with, int thread, int64_t first, int64_t last) {
     const indirect *z = with;
     beside made;
     int64_t row[ROWS];
-    const int64_t end = smaller(last * ROWS, z->w.m), block = TILE_BYTES / (z->s->lanes * TN_TILE_VECTORS * z->size);
+    const int64_t end = smaller(last * ROWS, z->w.m),
+                  block = TN_M_GEMM_TILE_BYTES / (z->s->lanes * TN_TILE_VECTORS * z->size);
     const bool there = z->first == 0 && z->c.cs == 1;
     tn_i_cursor at;
     (void)thread;
@@ -194,12 +195,14 @@ static bool is_thin(int dtype, int64_t m, int64_t n) {
 static int64_t columns_at_once(int dtype) { return ROW_BYTES / (int64_t)tn_i_dtype_size(dtype); }
 
 size_t tn_i_gemm_indirect_scratch(int dtype, int64_t m, int64_t n, int64_t k) {
-    const tn_i_small *s = tn_i_small_kernels(dtype);
-    if (!s || !is_thin(dtype, m, n)) return 0;
-    const int64_t part = smaller(k, TN_M_GEMM_IN_ORDER);
-    const int64_t columns = up_to(smaller(columns_at_once(dtype), smaller(m, n)), s->lanes);
-    return (size_t)part * (2 * sizeof(int64_t) + (size_t)columns * tn_i_dtype_size(dtype));
+    enum { VECTOR = 64 }; /* bytes of the longest */
+    const int64_t size = (int64_t)tn_i_dtype_size(dtype), part = smaller(k, TN_M_GEMM_IN_ORDER);
+    if (!is_thin(dtype, m, n)) return 0;
+    const int64_t row = up_to(smaller(columns_at_once(dtype), smaller(m, n)) * size, VECTOR);
+    return (size_t)part * (2 * sizeof(int64_t) + (size_t)row);
 }
+
+bool tn_i_gemm_has_indirect(int dtype) { return tn_i_small_kernels(dtype) != NULL; }
 
 bool tn_i_gemm_indirect(const tn_i_indirect *w) {
     const tn_i_small *s = tn_i_small_kernels(w->dtype);

@@ -5,10 +5,7 @@
 
 #include <unistd.h>
 
-/* Bytes of b that are packed at a time, or that a tile reads; rows of c that are made beside it. */
-enum { BLOCK_ROWS = 64, PACK_BYTES = TN_M_FIRST_CACHE / 2 };
-/* Of sums that are cut, beside c. */
-enum { APART_BYTES = 16384 };
+enum { BLOCK_ROWS = 64 }; /* of c, which are made beside it */
 
 const tn_i_small *tn_i_small_kernels(int dtype) {
     if (!tn_i_is_float(dtype)) return NULL;
@@ -73,12 +70,12 @@ static void run_rows(const tn_i_small *s, const tn_i_products *w, int64_t first,
 }
 
 typedef union pack {
-    char bytes[PACK_BYTES];
+    char bytes[TN_M_GEMM_TILE_BYTES];
     double align;
 } pack;
 
 typedef union apart {
-    char bytes[APART_BYTES];
+    char bytes[TN_M_GEMM_BESIDE_BYTES];
     double align;
 } apart;
 
@@ -129,8 +126,8 @@ static void run_columns(const tn_i_small *s, const tn_i_products *w, int64_t fir
         return;
     }
     pack room;
-    const int64_t most = PACK_BYTES / (width * (int64_t)tn_i_dtype_size(w->dtype));
-    const int64_t block = smaller(w->k, most), group = group_of(w, PACK_BYTES, block * width);
+    const int64_t most = TN_M_GEMM_TILE_BYTES / (width * (int64_t)tn_i_dtype_size(w->dtype));
+    const int64_t block = smaller(w->k, most), group = group_of(w, TN_M_GEMM_TILE_BYTES, block * width);
     t.brs = width;
     t.b = room.bytes;
     for (int64_t i = 0; i < w->count; i += t.count)
@@ -205,7 +202,7 @@ static void run_all(const tn_i_small *s, const tn_i_products *w) {
  * while all columns pass, and so much of the sums that a tile's part of b stays in the first. */
 static void run_blocks(const tn_i_small *s, const tn_i_products *w) {
     const int64_t size = (int64_t)tn_i_dtype_size(w->dtype), across = smaller(w->n, s->lanes * TN_TILE_VECTORS);
-    const int64_t k = PACK_BYTES / (across * size), m = TN_M_SECOND_CACHE / 8 / (smaller(k, w->k) * size);
+    const int64_t k = TN_M_GEMM_TILE_BYTES / (across * size), m = TN_M_GEMM_PANEL_BYTES / (smaller(k, w->k) * size);
     tn_i_products part = *w;
     for (int64_t i = 0; i < w->m; i += m)
         for (int64_t p = 0; p < w->k; p += k) {
@@ -271,7 +268,7 @@ static void run_cut(const tn_i_small *s, const tn_i_products *w) {
 
 /* Sums that are longer are cut, so that their errors do not grow with their length. */
 static void run_parts(const tn_i_small *s, const tn_i_products *w) {
-    const int64_t most = APART_BYTES / (int64_t)tn_i_dtype_size(w->dtype);
+    const int64_t most = TN_M_GEMM_BESIDE_BYTES / (int64_t)tn_i_dtype_size(w->dtype);
     const int64_t n = smaller(w->n, most / BLOCK_ROWS), m = most / n;
     tn_i_products part = *w;
     part.count = 1;
@@ -308,7 +305,7 @@ typedef struct rows_of {
     const tn_i_products *w;
 } rows_of;
 
-enum { PIECE = 96 };
+enum { PIECE = TN_M_GEMM_PIECE_ROWS };
 
 static void run_piece(void *with, int thread, int64_t first, int64_t last) {
     const rows_of *r = with;
@@ -342,7 +339,7 @@ static void by_dots(const tn_i_small *s, const tn_i_products *w) {
         return;
     }
     pack room;
-    const int64_t most = PACK_BYTES / (int64_t)tn_i_dtype_size(w->dtype);
+    const int64_t most = TN_M_GEMM_TILE_BYTES / (int64_t)tn_i_dtype_size(w->dtype);
     for (int64_t p = 0; p < w->k; p += most) {
         const int64_t k = smaller(most, w->k - p);
         copy_matrix(w->dtype, 1, k, (tn_i_matrix){at(w->dtype, w->a.data, p * w->a.cs), 0, w->a.cs},

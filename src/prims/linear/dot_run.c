@@ -274,12 +274,13 @@ static size_t indirect_bytes(const tn_type *lhs, const tn_type *rhs, const tn_i_
     return tn_i_gemm_indirect_scratch(lhs->dtype, n[0], n[2], n[1]);
 }
 
-/* Bytes of what products of more dimensions need; *indirect: by offsets. */
+/* Bytes of what products of more dimensions need, the same on all machines; *indirect: by offsets. */
 static size_t packed_bytes(const tn_type *lhs, const tn_type *rhs, const tn_i_dots *d, bool *indirect) {
     int64_t block[2];
     const size_t offsets = indirect_bytes(lhs, rhs, d);
-    *indirect = offsets > 0;
-    return offsets ? offsets : (size_t)blocks(lhs, rhs, d, block) * tn_i_dtype_size(lhs->dtype);
+    const size_t copies = (size_t)blocks(lhs, rhs, d, block) * tn_i_dtype_size(lhs->dtype);
+    *indirect = offsets > 0 && tn_i_gemm_has_indirect(lhs->dtype);
+    return offsets > copies ? offsets : copies;
 }
 
 size_t tn_i_dot_scratch(const tn_i_query *q) {

@@ -18,6 +18,9 @@ typedef struct tn_i_indirect {
  * TN_M_GEMM_IN_ORDER products in the order of the inner dimensions, longer ones of such parts.  Where one side has few
  * elements; false, and nothing is done: others, or no such kernels. */
 bool tn_i_gemm_indirect(const tn_i_indirect *w);
+/* 0: it does not do these.  The same on all machines, whatever their kernels. */
 size_t tn_i_gemm_indirect_scratch(int dtype, int64_t m, int64_t n, int64_t k);
+/* Whether there are such kernels. */
+bool tn_i_gemm_has_indirect(int dtype);
 
 #endif
