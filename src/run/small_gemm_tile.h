@@ -298,52 +298,26 @@ TARGET static void NAME(outer)(int64_t m, int64_t n, const void *x, int64_t xs, 
 }
 
 #define ROW_OF_TILES(kind, rows) [rows] = {NULL, NAME(kind##rows##1), NAME(kind##rows##2), NAME(kind##rows##3)}
+#define LOW_TILES(kind)          ROW_OF_TILES(kind, 1), ROW_OF_TILES(kind, 2), ROW_OF_TILES(kind, 3), ROW_OF_TILES(kind, 4)
+#if TALLEST == 8
+#define HEIGHTS \
+    { 0, 8, 8, 8 }
+#define ALL_TILES(kind) \
+    { LOW_TILES(kind), ROW_OF_TILES(kind, 8) }
+#else /* half as many registers */
+#define HEIGHTS \
+    { 0, 8, 6, 4 }
+#define ALL_TILES(kind)                                                                               \
+    {                                                                                                 \
+        LOW_TILES(kind), [6] = {NULL, NAME(kind##61), NAME(kind##62)}, [8] = { NULL, NAME(kind##81) } \
+    }
+#endif
 static const tn_i_small NAME(table) = {
     .lanes = LANES,
-#if TALLEST == 8
-    .rows = {0, 8, 8, 8},
-#else
-    .rows = {0, 8, 6, 4},
-#endif
-    .tile =
-        {
-            ROW_OF_TILES(tile, 1),
-            ROW_OF_TILES(tile, 2),
-            ROW_OF_TILES(tile, 3),
-            ROW_OF_TILES(tile, 4),
-#if TALLEST == 8
-            ROW_OF_TILES(tile, 8),
-#else
-            [6] = {NULL, NAME(tile61), NAME(tile62)},
-            [8] = {NULL, NAME(tile81)},
-#endif
-        },
-    .full =
-        {
-            ROW_OF_TILES(full, 1),
-            ROW_OF_TILES(full, 2),
-            ROW_OF_TILES(full, 3),
-            ROW_OF_TILES(full, 4),
-#if TALLEST == 8
-            ROW_OF_TILES(full, 8),
-#else
-            [6] = {NULL, NAME(full61), NAME(full62)},
-            [8] = {NULL, NAME(full81)},
-#endif
-        },
-    .indirect =
-        {
-            ROW_OF_TILES(indirect, 1),
-            ROW_OF_TILES(indirect, 2),
-            ROW_OF_TILES(indirect, 3),
-            ROW_OF_TILES(indirect, 4),
-#if TALLEST == 8
-            ROW_OF_TILES(indirect, 8),
-#else
-            [6] = {NULL, NAME(indirect61), NAME(indirect62)},
-            [8] = {NULL, NAME(indirect81)},
-#endif
-        },
+    .rows = HEIGHTS,
+    .tile = ALL_TILES(tile),
+    .full = ALL_TILES(full),
+    .indirect = ALL_TILES(indirect),
     .clear = NAME(clear),
     .turn = NAME(turn),
     .mirror = NAME(mirror),
@@ -354,6 +328,9 @@ static const tn_i_small NAME(table) = {
 };
 
 #undef ROW_OF_TILES
+#undef LOW_TILES
+#undef HEIGHTS
+#undef ALL_TILES
 #undef TILES
 #undef TILE
 #undef NAME
