@@ -76,33 +76,16 @@ typedef union beside {
     double align;
 } beside;
 
-#define ADD(name, type)                                                                           \
-    static void name(int64_t m, int64_t n, const type *from, int64_t rs, type *to, int64_t trs) { \
-        for (int64_t i = 0; i < m; i++)                                                           \
-            for (int64_t j = 0; j < n; j++) to[i * trs + j] += from[i * rs + j];                  \
-    }
-ADD(add_f32, float)
-ADD(add_f64, double)
-
-static void add(int dtype, int64_t m, int64_t n, const void *from, int64_t rs, void *to, int64_t trs) {
-    if (dtype == TN_F64)
-        add_f64(m, n, from, rs, to, trs);
-    else
-        add_f32(m, n, from, rs, to, trs);
-}
-
-/* m rows that were made beside c, from row i on. */
-static void leave(const indirect *z, int64_t i, int64_t m, const beside *from) {
-    void *to = (char *)z->c.data + (i * z->c.rs + z->column * z->c.cs) * z->size;
+/* m rows that were made beside c, from row i on; along what is contiguous in c. */
+static void leave(const indirect *z, int64_t i, int64_t m, beside *made) {
+    const tn_i_matrix to = {(char *)z->c.data + (i * z->c.rs + z->column * z->c.cs) * z->size, z->c.rs, z->c.cs};
+    const tn_i_matrix from = {made, z->n, 1};
     if (z->c.cs == 1)
-        add(z->w.dtype, m, z->n, from, z->n, to, z->c.rs);
+        tn_i_add_matrix(z->w.dtype, m, z->n, from, to);
     else if (z->first == 0)
-        z->s->turn(z->n, m, from, z->n, to, z->c.cs);
-    else {
-        beside turned;
-        z->s->turn(z->n, m, from, z->n, &turned, m);
-        add(z->w.dtype, z->n, m, &turned, m, to, z->c.cs);
-    }
+        z->s->turn(z->n, m, made, z->n, to.data, to.cs);
+    else
+        tn_i_add_matrix(z->w.dtype, z->n, m, tn_i_matrix_transposed(from), tn_i_matrix_transposed(to));
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */

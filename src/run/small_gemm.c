@@ -145,7 +145,7 @@ static void run_columns(const tn_i_small *s, const tn_i_products *w, int64_t fir
         }
 }
 
-static void add_matrix(int dtype, int64_t m, int64_t n, tn_i_matrix from, tn_i_matrix to) {
+void tn_i_add_matrix(int dtype, int64_t m, int64_t n, tn_i_matrix from, tn_i_matrix to) {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
             if (dtype == TN_F64)
@@ -262,7 +262,7 @@ static void run_cut(const tn_i_small *s, const tn_i_products *w) {
         part.b.data = at(w->dtype, w->b.data, p * w->b.rs);
         part.c = add ? (tn_i_matrix){room.bytes, w->n, 1} : w->c;
         run(s, &part);
-        if (add) add_matrix(w->dtype, w->m, w->n, part.c, w->c);
+        if (add) tn_i_add_matrix(w->dtype, w->m, w->n, part.c, w->c);
     }
 }
 

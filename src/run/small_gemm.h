@@ -47,6 +47,8 @@ typedef struct tn_i_small {
 
 /* Of this machine; NULL: there are none. */
 const tn_i_small *tn_i_small_kernels(int dtype);
+/* to += from, m x n */
+void tn_i_add_matrix(int dtype, int64_t m, int64_t n, tn_i_matrix from, tn_i_matrix to);
 /* How many rows of `left` the next tile takes: no row or two are left over at the end, which would be slow. */
 static inline int64_t tn_i_tile_height(const tn_i_small *s, int64_t vectors, int64_t left) {
     const int64_t tallest = s->rows[vectors];
