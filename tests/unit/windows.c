@@ -220,6 +220,30 @@ static void test_conv(void **state) {
     }
 }
 
+/* Many features, between whose elements there are zeros: windows of the result overlap. */
+static void test_spread_conv(void **state) {
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        conv_case c = random_conv((int)pick(1, 3));
+        if (c.in > 1 || c.groups == 1) c.in = pick(5, 50);
+        for (int k = 0; k < c.n; k++) {
+            c.stride[k] = 1;
+            c.x_dilation[k] = pick(1, 3);
+        }
+        compare_conv(&c, i % 10 == 0);
+    }
+    conv_case c = random_conv(2);
+    c.groups = c.batch_groups = 1;
+    c.in = 50;
+    int64_t xs[2 + SPACE], ws[2 + SPACE], ys[2 + SPACE];
+    sizes_of(&c, xs, ws, ys);
+    const tn_type t[2] = {type_of(&c, 0, xs), type_of(&c, 1, ws)};
+    c.stride[0] = c.stride[1] = 1;
+    c.x_dilation[0] = INT64_MAX / 2;
+    assert_null(tn_trace(ctx, conv, &c, 2, t));
+    tn_error_clear(ctx);
+}
+
 /* ---- what convolutions are ---------------------------------------------------------------- */
 
 static size_t count(const tn_fn *f, const char *what) {
@@ -694,6 +718,7 @@ static void test_texts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_conv, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_spread_conv, setup, teardown),
         cmocka_unit_test_setup_teardown(test_conv_equations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bias, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rows_first, setup, teardown),

@@ -322,6 +322,16 @@ static labelled overlapping(const conv *z, const labelled *x, const labelled *w)
     return y;
 }
 
+/* Whether spatial dimension i has a result, and all numbers that its sizes are made of fit. */
+static bool overlap_fits(const conv *z, int64_t n, int64_t size, int i) {
+    const tn_i_conv *c = z->c;
+    int64_t all, span, none, padded;
+    return c->strides[i] == 1 && n > 0 && tn_i_mul_i64(n - 1, c->lhs_dilation[i], &all) &&
+           tn_i_mul_i64(size - 1, c->rhs_dilation[i], &span) && tn_i_add_i64(all, span, &none) && none < INT64_MAX &&
+           tn_i_add_i64(c->low[i], -span, &none) && tn_i_add_i64(c->high[i], -span, &none) &&
+           tn_i_add_i64(all, c->low[i], &padded) && tn_i_add_i64(padded, c->high[i], &padded) && padded >= span;
+}
+
 /* It takes an addition for each element of the windows, and saves the products with zeros. */
 static bool overlap_pays(const conv *z, const labelled *x, const labelled *w) {
     const tn_type *t = type_of(z, x), *k = type_of(z, w);
@@ -329,10 +339,8 @@ static bool overlap_pays(const conv *z, const labelled *x, const labelled *w) {
     double more = 1;
     if (x->rank + z->c->n + (z->c->feature_groups * z->c->batch_groups > 1) > TN_MAX_RANK) return false;
     for (int i = 0; i < z->c->n; i++) {
-        const int64_t n = t->dim[place_of(x, SPATIAL + i)], dilation = z->c->lhs_dilation[i];
-        const int64_t span = (k->dim[place_of(w, KERNEL + i)] - 1) * z->c->rhs_dilation[i];
-        if (z->c->strides[i] != 1 || n == 0 || (n - 1) * dilation + z->c->low[i] + z->c->high[i] < span) return false;
-        more *= (double)dilation;
+        if (!overlap_fits(z, t->dim[place_of(x, SPATIAL + i)], k->dim[place_of(w, KERNEL + i)], i)) return false;
+        more *= (double)z->c->lhs_dilation[i];
     }
     return (more - 1) * (double)features > TN_M_CONV_OVERLAP;
 }
