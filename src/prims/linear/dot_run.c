@@ -99,11 +99,13 @@ static int64_t take_matrices(const product *w, parts_of *d, tn_i_products *all) 
 /* Rows or columns are contiguous: it is read as it stands. */
 static bool is_plain(const tn_i_matrix *a) { return a->rs == 1 || a->cs == 1; }
 
-/* A product for each position of all other dimensions, `calls` in all, takes less than packing blocks for one. */
+/* A product for each position of all other dimensions, `calls` in all, takes less than one through offsets, or one of
+ * packed blocks; whatever the size of the batch, so that each product has the bits that it has alone. */
 static bool loops_pay(const product *w, double calls, const tn_i_products *all) {
     const double m = (double)w->m, n = (double)w->n, k = (double)w->k;
     const double loops = calls * TN_M_GEMM_CALL + m * n * (k / (double)all->k - 1) * TN_M_GEMM_AGAIN;
-    if (calls == 1 || w->indirect) return calls == 1;
+    const double offsets = (m + n + 2 * k) * TN_M_GEMM_OFFSET + k * (m < n ? m : n) * TN_M_GEMM_PACKED;
+    if (calls == 1 || w->indirect) return calls == 1 || loops < TN_M_GEMM_INDIRECT_CALL + offsets;
     return loops < TN_M_GEMM_PACKED * k * (m * (double)((w->n + TN_M_GEMM_PACK_N - 1) / TN_M_GEMM_PACK_N) + n);
 }
 
